@@ -36,7 +36,16 @@ NAMES: tuple[str, ...] = (
     "serve",
     "web",
 )
-ALONE: tuple[str, ...] = ("sync_session", "probe", "scale", "search", "sizing", "bus", "partitions")
+ALONE: tuple[str, ...] = (
+    "sync_session",
+    "probe",
+    "scale",
+    "search",
+    "sizing",
+    "bus",
+    "partitions",
+    "move",
+)
 """Benchmarks that `all` leaves out, because they fetch programs or take long."""
 
 MODULES = {"import": "transcript_import", "looking": "context_actions"}

@@ -36,7 +36,7 @@ KINDS = (
     "SIGKILL",
     "connection dropped",
     "interrupt from another process",
-    "ctrl+c twice",
+    "ctrl+c three times",
     "escape",
     "SIGTERM",
 )
@@ -143,9 +143,9 @@ class Interruptions:
                 self._terminal.keys("Escape")
             case "ctrl+c once":
                 self._terminal.keys("C-c")
-                self._watch_for(2.0)  # a second one would come too soon
-            case "ctrl+c twice":
-                self._terminal.keys("C-c", "C-c")
+                self._watch_for(2.0)  # the next two would come too soon
+            case "ctrl+c three times":
+                self._terminal.keys("C-c", "C-c", "C-c")
                 self._watch(lambda shown: "left=" in shown)
                 return False
             case "SIGTERM" | "SIGKILL":

@@ -1,4 +1,4 @@
-"""Stages five incidents, one after the other; the last line has the figures.
+"""Stages six incidents, one after the other; the last line has the figures.
 
     just incidents
     just incidents poisoned_conversation
@@ -18,7 +18,7 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 
-from proofs.incidents.app import DEFECT, MODEL, POISON
+from proofs.incidents.app import DEADLY, DEFECT, MODEL, POISON
 from proofs.incidents.site import IncidentError, Numbers, Process, Site, is_up, passes, total, until
 from sapwood import Agent, Sapwood, open
 from scripted_model import ModelRequest, Reply, ReplyLike, ScriptedModel
@@ -219,12 +219,42 @@ async def poisoned_conversation(stage: _Stage) -> None:
     await stage.answers(agent, "Go on without it.")
 
 
+async def deadly_conversation(stage: _Stage) -> None:
+    """A prompt ends every process that runs it. Cure: none; its turn fails after four of them."""
+    site = stage.site
+    agent = await stage.agent("quiet")
+    supervising = asyncio.create_task(site.restart_ended())
+    try:
+        await agent.prompt(f"Read {DEADLY}.")
+        await until("the turn fails", lambda: _has_failed(agent), 180)
+    finally:
+        supervising.cancel()
+    named = {"space": "quiet", "agent": agent.id}
+    await until(
+        "a line names the agent before it is given up",
+        lambda: [x for x in site.logged(**named) if "may end processes" in x["message"]],
+    )
+    await until(
+        "a line says why its turn failed", lambda: site.logged(event="turn.failed", **named)
+    )
+    for worker in site.workers:
+        await until("the worker answers", partial(is_up, worker))
+    await stage.works("quiet")
+    await agent.run_command("/clear")
+    await stage.answers(agent, "Go on without it.")
+
+
+async def _has_failed(agent: Agent) -> bool:
+    return (await agent.events())[-1].kind == "turn.failed"
+
+
 INCIDENTS: tuple[Callable[[_Stage], Awaitable[None]], ...] = (
     database_down,
     stuck_worker,
     flooding_tenant,
     refusing_provider,
     poisoned_conversation,
+    deadly_conversation,
 )
 
 

@@ -1,4 +1,4 @@
-"""The program of the service: a scripted model, and a defect that one prompt meets."""
+"""The program of the service: a scripted model, and two defects that prompts meet."""
 
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -11,10 +11,12 @@ from sapwood.models import Models
 MODEL = "den:qwen3"
 POISON = "page 13"
 DEFECT = "page 13 cannot be parsed"
+DEADLY = "all pages at once"
+"""A prompt with this needs more memory than there is, so its process ends."""
 
 
 class _Models:
-    """Calls the scripted model, and raises if the last prompt has the poison."""
+    """Calls the scripted model, unless the last prompt meets a defect."""
 
     def __init__(self) -> None:
         self._models = Models({}, urls={"den": os.environ.get("SAPWOOD_INCIDENTS_MODEL", "")})
@@ -27,6 +29,8 @@ class _Models:
         params: Mapping[str, object] | None = None,
     ) -> AsyncIterator[Delta | Answer]:
         """Sends a request."""
+        if DEADLY in request.messages[-1].text:
+            os._exit(137)  # as the system does when memory runs out
         if POISON in request.messages[-1].text:
             raise ValueError(DEFECT)
         return self._models.stream(request, tools, params=params)

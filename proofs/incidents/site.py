@@ -38,12 +38,15 @@ class Process:
     def __init__(self, folder: Path, name: str, environ: dict[str, str], *arguments: str) -> None:
         self.log = folder / f"{name}.log"
         self.token = ""
+        self.earlier: list[dict[str, Any]] = []
         self._command = [*dying_with_us(), sys.executable, "-m", "sapwood.cli", *arguments]
         self._environ = environ
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Starts it; `address` waits until it has one."""
+        """Starts it; `address` waits until it has one. What it logged before is kept."""
+        if self.log.exists():
+            self.earlier += self.lines()
         with self.log.open("wb") as file:
             self._process = subprocess.Popen(
                 self._command, env=self._environ, stdin=subprocess.DEVNULL, stdout=file, stderr=file
@@ -62,8 +65,13 @@ class Process:
             self._process.wait(60)
             self._process = None
 
+    @property
+    def has_ended(self) -> bool:
+        """Whether it ended by itself."""
+        return self._process is not None and self._process.poll() is not None
+
     def lines(self) -> list[dict[str, Any]]:
-        """What it has logged. Raises `IncidentError` if a line is no JSON."""
+        """What it has logged since its start. Raises `IncidentError` if a line is no JSON."""
         whole = self.log.read_text().rpartition("\n")[0]
         try:
             return [json.loads(line) for line in whole.splitlines()]
@@ -82,8 +90,8 @@ class Process:
 
     def _get(self, path: str) -> tuple[int, str]:
         headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
-        request = urllib.request.Request(self.address() + path, headers=headers)
         try:
+            request = urllib.request.Request(self.address() + path, headers=headers)
             with urllib.request.urlopen(request, timeout=_SCRAPE_SECONDS) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
@@ -187,8 +195,16 @@ class Site:
 
     def logged(self, **fields: object) -> list[dict[str, Any]]:
         """The lines of the workers that have these fields."""
-        lines = [line for worker in self.workers for line in worker.lines()]
+        lines = [line for each in self.workers for line in (*each.earlier, *each.lines())]
         return [line for line in lines if fields.items() <= line.items()]
+
+    async def restart_ended(self) -> None:
+        """Starts workers again that have ended, as a supervisor does, until it is cancelled."""
+        while True:
+            for worker in self.workers:
+                if worker.has_ended:
+                    worker.start()
+            await asyncio.sleep(_LOOK)
 
     def stop(self) -> None:
         """Stops everything."""

@@ -5,8 +5,13 @@
     just service --fault kills --engine temporal
 
 For each fault there is a quiet round, then the same load while it lasts. Turns that the fault hit
-are those whose model call was sent again, and those that waited while the database was away. The
-p95 of all others may be at most twice as long as in the quiet round before.
+are those whose model call was sent again, those that waited for a worker when one was killed, and
+those that waited while the database was away. The p95 of all others may be at most twice as long
+as in the quiet round before.
+
+Before each quiet round, all workers are ready and have run some turns. Every half minute a line
+shows how far it is. If the CPU of the machine is the limit, a higher `--rate` only makes tenants
+wait: the last line has the CPU for each turn, and the least time that so many turns take here.
 """
 
 import argparse
@@ -28,6 +33,7 @@ from typing import TypeVar
 from msgspec import Struct
 
 from proofs.rolling_upgrade.released_wheel import newest_tag
+from proofs.service.app import LIMITS
 from proofs.service.cell import Cell, CellOptions, opened_cell
 from proofs.service.checks import Findings, check_log, try_other_tenants
 from proofs.service.costs import Costs, costs, watch_connections
@@ -47,6 +53,18 @@ _BEFORE = 2.0
 
 _STUCK = 120.0
 """Seconds after which a turn that is not answered is lost."""
+
+_PROGRESS = 30.0
+"""Seconds between two lines of progress."""
+
+_WARM = 10
+"""Turns before each quiet round, at least."""
+
+_FULL = 0.8
+"""The share of what the limits of the service let through that tenants may ask for."""
+
+_CALLS = 1.25
+"""Model calls of a turn: one in four uses the tool."""
 
 _VOLUME = "8G"
 """The size of the file system of the database. Its file takes only what is written."""
@@ -81,11 +99,7 @@ def main(arguments: list[str]) -> int:
             chance=random.Random(options.seed),
             pooled=options.pooled,
         )
-        try:
-            return asyncio.run(_run(options, server, parts))
-        except TimeoutError:
-            print(f"service: not done after {options.minutes} minutes", file=sys.stderr)
-            return 1
+        return asyncio.run(_run(options, server, parts))
 
 
 def _options(arguments: list[str]) -> argparse.Namespace:
@@ -108,7 +122,18 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--minutes", type=float, default=60.0, help="the longest it may take")
     parser.add_argument("--times", help="a file for the stages of each turn of quiet tenants")
     parser.add_argument("--seed", type=int, default=time.time_ns(), help="to repeat the chances")
-    return parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
+    seconds = options.reply_seconds * _CALLS
+    at_once = min(
+        (options.tenants - 1) * (LIMITS.per_space or LIMITS.per_worker),
+        options.workers * LIMITS.per_worker,
+    )
+    if options.rate > _FULL * at_once / max(seconds, 0.1):
+        parser.error(
+            f"Prompts would wait for the limits of the service: {at_once} turns of {seconds:g} s "
+            f"at once. Use a --rate of at most {_FULL * at_once / seconds:.1f}, or more --tenants."
+        )
+    return options
 
 
 class _Round(Struct):
@@ -116,17 +141,18 @@ class _Round(Struct):
 
     answers: list[Answer]
     stages: Stages
-    before: Costs
-    after: Costs
+    spent: Costs
+    connections: int
 
     @property
     def costs(self) -> str:
         """What each turn cost."""
-        return self.after.of_turns(self.before, max(1, len(self.answers)))
+        each = self.spent.of_turns(max(1, len(self.answers)))
+        return f"{each}, at most {self.connections} connections"
 
 
 async def _run(options: argparse.Namespace, server: Cluster, parts: CellOptions) -> int:
-    async with asyncio.timeout(options.minutes * 60), opened_cell(server, parts) as cell:
+    async with opened_cell(server, parts) as cell:
         return await _Service(options, cell).run()
 
 
@@ -140,41 +166,74 @@ class _Service:
         self._connections: list[int] = []
         self._slowest = 0.0
         self._skipped: list[str] = []
+        self._spent, self._counted = Costs(), 0
+        self._began = time.monotonic()
+        self._doing = "start"
 
     async def run(self) -> int:
         """Runs all faults, then reads all logs. Returns the exit code."""
-        options, cell, began = self._options, self._cell, time.monotonic()
+        options, cell = self._options, self._cell
         tenants, chance = cell.tenants, cell.options.chance
         faults = [FAULTS[name] for name in dict.fromkeys(options.fault or FAULTS)]
         await _step("workers", cell.workers.start())
         await _step("conversations", tenants.start(options.tenants, options.conversations))
         turns = max(10, options.turns // len(faults) // 2)
-        watching = asyncio.create_task(
-            watch_connections(lambda: cell.server.dsn, self._connections)
-        )
-        await _step("warm up", tenants.steady(max(10, turns // 10), options.rate))
-        for fault in faults:
-            try:
-                await self._stage(fault, turns)
-            except Impossible as reason:
-                self._skipped.append(fault.name)
-                print(f"{fault.name}: not staged: {reason}", flush=True)
-        watching.cancel()
-        await asyncio.wait([watching])
+        watching = [
+            asyncio.ensure_future(watch_connections(lambda: cell.server.dsn, self._connections)),
+            asyncio.ensure_future(self._show_progress()),
+        ]
+        try:
+            async with asyncio.timeout(options.minutes * 60):
+                for fault in faults:
+                    await self._stage_if_possible(fault, turns)
+        except TimeoutError:
+            self._findings.sentences.append(
+                f"Not done after {time.monotonic() - self._began:.0f} s, in: {self._doing}. "
+                f"{len(tenants.waiting)} turns were not answered, and are not checked."
+            )
+        self._doing = "check"
         findings = self._findings
         findings.sentences += cell.failures + await cell.workers.stop()
-        await _step("log", check_log(tenants.all, findings))
+        answered = [each for each in tenants.all if tenants.waiting.isdisjoint(each.tokens)]
+        await _step("log", check_log(answered, findings))
         await _step("walls", try_other_tenants(cell.db, tenants.all, chance, findings))
-        return self._report(len(faults), time.monotonic() - began)
+        for each in watching:
+            each.cancel()
+        await asyncio.wait(watching)
+        return self._report(faults)
+
+    async def _show_progress(self) -> None:
+        while True:
+            await asyncio.sleep(_PROGRESS)
+            tenants = self._cell.tenants
+            print(
+                f"{time.monotonic() - self._began:.0f} s: {self._doing}; {tenants.turns} turns, "
+                f"{len(tenants.waiting)} waiting; load of the machine {os.getloadavg()[0]:.1f}",
+                flush=True,
+            )
+
+    async def _stage_if_possible(self, fault: Fault, turns: int) -> None:
+        try:
+            await self._stage(fault, turns)
+        except Impossible as reason:
+            self._skipped.append(fault.name)
+            print(f"{fault.name}: not staged: {reason}", flush=True)
 
     async def _stage(self, fault: Fault, turns: int) -> None:
         cell = self._cell
+        self._doing = f"before {fault.name}"
         await fault.prepare(cell)
+        await cell.workers.until_ready()
+        await cell.tenants.steady(max(_WARM, turns // 10), self._options.rate)
         quiet = await self._round(f"quiet, before {fault.name}", turns)
         cell.outages.clear()
         cell.notes.clear()
         striking = asyncio.create_task(_later(fault.strike(cell)))
-        hit = await self._round(fault.name, turns, striking.done)
+        try:
+            hit = await self._round(fault.name, turns, striking.done)
+        finally:  # without an outage the logs can be read
+            await asyncio.wait([striking], timeout=_STUCK)
+            striking.cancel()
         await striking
         self._report_fault(fault, quiet, hit)
 
@@ -182,34 +241,40 @@ class _Service:
         self, name: str, turns: int, enough: Callable[[], bool] = lambda: True
     ) -> _Round:
         tenants, rate = self._cell.tenants, self._options.rate
+        self._doing, looks = name, len(self._connections)
         before = await costs(self._cell.server.dsn)
         answers = await self._unless_stuck(name, tenants.steady(turns, rate, enough))
-        after = await costs(self._cell.server.dsn)
+        spent = (await costs(self._cell.server.dsn)).since(before)
+        self._spent, self._counted = self._spent.and_of(spent), self._counted + len(answers)
         stages = await stages_of(tenants.quiet, answers)
         if self._options.times:
             stages.append_to(Path(self._options.times), name)
-        return _Round(answers, stages, before, after)
+        return _Round(answers, stages, spent, max(self._connections[looks:], default=0))
 
     async def _unless_stuck(self, name: str, load: Awaitable[T]) -> T:
         """Waits for a load. Raises `TimeoutError` with what is known if a turn is not answered."""
         tenants, work = self._cell.tenants, asyncio.ensure_future(load)
         waiting, since = tenants.turns, time.monotonic()
-        while not (await asyncio.wait([work], timeout=1.0))[0]:
-            if tenants.turns != waiting:
-                waiting, since = tenants.turns, time.monotonic()
-            elif time.monotonic() - since > _STUCK:
-                work.cancel()
-                lost = sorted(tenants.waiting)
-                print(f"{name}: no answer for {_STUCK:.0f} s: {lost[:20]}", file=sys.stderr)
-                raise TimeoutError
-        return await work
+        try:
+            while not (await asyncio.wait([work], timeout=1.0))[0]:
+                if tenants.turns != waiting:
+                    waiting, since = tenants.turns, time.monotonic()
+                elif time.monotonic() - since > _STUCK:
+                    lost = sorted(tenants.waiting)
+                    print(f"{name}: no answer for {_STUCK:.0f} s: {lost[:20]}", file=sys.stderr)
+                    raise TimeoutError
+            return await work
+        finally:
+            work.cancel()
 
     def _report_fault(self, fault: Fault, quiet: _Round, hit: _Round) -> None:
-        outages = self._cell.outages
+        outages, slow = self._cell.outages, 4 * self._options.reply_seconds + 2
         struck = [
             each
             for each in hit.answers
-            if each.token in hit.stages.again or any(each.meets(*outage) for outage in outages)
+            if each.token in hit.stages.again
+            or hit.stages.waited_at(each.token, self._cell.workers.killed)
+            or any(each.meets(*outage) for outage in outages)
         ]
         tokens = {each.token for each in struck}
         others = [each for each in hit.answers if each.token not in tokens]
@@ -217,8 +282,10 @@ class _Service:
         ratio = now / before
         self._slowest = max(self._slowest, ratio)
         longest = max((each.seconds for each in struck), default=0.0)
-        away = ", ".join(f"{until - since:.1f} s away" for since, until in outages)
-        notes = "".join(f"; {note}" for note in (*self._cell.notes, *([away] if away else [])))
+        said = [*self._cell.notes, *(f"{until - since:.1f} s away" for since, until in outages)]
+        if before > slow:
+            said.append("the machine is too busy for this rate")
+        notes = "".join(f"; {each}" for each in said)
         print(
             f"{fault.name}: {len(quiet.answers)} quiet turns, {len(hit.answers)} with the fault, "
             f"{len(struck)} hit (longest {longest:.1f} s){notes}\n"
@@ -229,22 +296,34 @@ class _Service:
             flush=True,
         )
 
-    def _report(self, faults: int, took: float) -> int:
+    def _report(self, faults: list[Fault]) -> int:
         findings, options, cell = self._findings, self._options, self._cell
+        turns, cores, took = (
+            max(1, self._counted),
+            os.cpu_count() or 1,
+            time.monotonic() - self._began,
+        )
+        least = (self._spent.cpu + self._spent.own) / turns / cores * options.turns / 60
+        print(
+            f"all rounds: {self._spent.of_turns(turns)}; {options.turns} turns take at least "
+            f"{least:.1f} minutes of {cores} cores"
+        )
+        name = faults[0].name if len(faults) == 1 else f"{len(faults) - len(self._skipped)} faults"
         for sentence in findings.sentences[:20]:
             print(sentence, file=sys.stderr)
         skipped = f" ({', '.join(self._skipped)} not staged)" if self._skipped else ""
         print(
-            f"service: {options.engine}{', pooled' if options.pooled else ''}, "
+            f"service: {name}{skipped}, {options.engine}{', pooled' if options.pooled else ''}, "
             f"{options.workers} workers, {options.tenants} tenants, "
             f"{options.conversations} conversations, {cell.tenants.turns} turns of "
-            f"{options.reply_seconds:g} s, {faults - len(self._skipped)} faults{skipped}, "
-            f"{cell.workers.kills} kills: {findings.lost} lost, {findings.doubled} doubled, "
+            f"{options.reply_seconds:g} s, {len(cell.workers.killed)} kills: "
+            f"{findings.lost} lost, {findings.doubled} doubled, "
             f"{findings.seen} seen by another tenant in {findings.attempts} attempts, "
             f"{findings.repeated_calls} model calls sent again, "
             f"{len(findings.sentences)} faults in logs and output, p95 of the others at most "
             f"{self._slowest:.2f} times as long (limit {_SLOWER:g}), at most "
-            f"{max(self._connections, default=0)} connections, {took:.0f} s"
+            f"{max(self._connections, default=0)} connections, load of the machine "
+            f"{os.getloadavg()[0]:.1f}, {took:.0f} s"
         )
         return int(bool(findings.faults) or self._slowest > _SLOWER)
 

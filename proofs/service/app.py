@@ -12,6 +12,8 @@ MODEL = "den:qwen3"
 DEFECT = "poison"
 """A prompt that begins with this meets a defect: its turn cannot be run."""
 
+LIMITS = sapwood.DriveLimits(per_worker=40, per_space=2, share=2)
+
 DEADLY = "deadly poison"
 """A prompt that begins with this ends the process that runs it."""
 
@@ -52,5 +54,5 @@ class _Models:
 runtime = sapwood.runtime(
     tools=[space_of_call],
     models=_Models(),
-    limits=sapwood.DriveLimits(per_worker=40, per_space=2, share=2),
+    limits=LIMITS,
 )

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import resource
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,31 +23,48 @@ _CONNECTIONS = (
 
 
 class Costs(Struct, frozen=True):
-    """Counts since the start of everything; the difference of two is what happened between."""
+    """Counts since the start of everything; the difference of two is what happened between.
 
-    commits: int
-    wal: int
-    cpu: float
+    `cpu` are the seconds of the database, the workers and the engine, `own` those of this process.
+    """
 
-    def of_turns(self, before: "Costs", turns: int) -> str:
-        """The cost of each of these turns, in words. A crash of the database resets its counts."""
-        commits, wal = self.commits - before.commits, (self.wal - before.wal) / 1e3
-        counted = f"{commits / turns:.1f}" if commits > 0 else "uncounted"
+    commits: int = 0
+    wal: int = 0
+    cpu: float = 0.0
+    own: float = 0.0
+
+    def since(self, before: "Costs") -> "Costs":
+        """What happened since then. A crash of the database resets its count of commits."""
+        commits, wal = self.commits - before.commits, self.wal - before.wal
+        return Costs(max(0, commits), max(0, wal), self.cpu - before.cpu, self.own - before.own)
+
+    def and_of(self, other: "Costs") -> "Costs":
+        """The sum of both."""
+        return Costs(
+            self.commits + other.commits,
+            self.wal + other.wal,
+            self.cpu + other.cpu,
+            self.own + other.own,
+        )
+
+    def of_turns(self, turns: int) -> str:
+        """The cost of each of these turns, in words."""
+        commits = f"{self.commits / turns:.1f}" if self.commits else "uncounted"
         return (
-            f"{counted} commits, {wal / turns:.1f} kB of WAL, "
-            f"{(self.cpu - before.cpu) / turns:.2f} s of CPU for each turn"
+            f"{commits} commits, {self.wal / 1e3 / turns:.1f} kB of WAL, {self.cpu / turns:.2f} s "
+            f"of CPU and {self.own / turns:.3f} s of clients and model for each turn"
         )
 
 
 async def costs(dsn: str) -> Costs:
-    """The counts of the database at this address, and the CPU of it and of all workers."""
+    """The counts of the database at this address, and the CPU of it, of all workers and of us."""
     connection = await asyncpg.connect(dsn)
     try:
         row = await connection.fetchrow(_NOW)
     finally:
         await connection.close()
     assert row is not None
-    return Costs(row["commits"], row["wal"], _cpu_of_children())
+    return Costs(row["commits"], row["wal"], _cpu_of_children(), time.process_time())
 
 
 async def watch_connections(dsn: Callable[[], str], found: list[int]) -> None:

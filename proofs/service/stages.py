@@ -19,12 +19,14 @@ class Stages(Struct, frozen=True):
     """The p95 of each stage in seconds. `turns` has when each turn was asked for and its stages.
 
     `again` are the prompts for which a model call was sent again, because a worker had lost it.
+    `waits` says from when until when each prompt waited for a worker.
     """
 
     waited: float
     worked: float
     told: float
     again: frozenset[str] = frozenset()
+    waits: dict[str, tuple[float, float]] = {}
     turns: list[tuple[float, float, float, float]] = []
 
     def __str__(self) -> str:
@@ -32,6 +34,11 @@ class Stages(Struct, frozen=True):
             f"{self.waited:.2f} s until a worker began, {self.worked:.2f} s in the worker, "
             f"{self.told:.2f} s until the tenant knew"
         )
+
+    def waited_at(self, token: str, moments: Iterable[float]) -> bool:
+        """Whether a prompt waited for a worker at one of these moments."""
+        since, until = self.waits.get(token, (0.0, 0.0))
+        return any(since <= moment <= until for moment in moments)
 
     def append_to(self, file: Path, name: str) -> None:
         """Adds a line for each turn to a file."""
@@ -71,7 +78,8 @@ async def stages_of(conversations: Iterable[Conversation], answers: list[Answer]
         percentile([turn[stage] for turn in turns], 0.95) for stage in range(4)
     )
     again = frozenset(token for token, each in times.items() if each.calls > each.replies)
-    return Stages(waited, worked, told, again, turns)
+    waits = {token: (each.asked / _SECOND, each.began / _SECOND) for token, each in times.items()}
+    return Stages(waited, worked, told, again, waits, turns)
 
 
 def _read(events: list[Recorded], times: dict[str, _Times]) -> None:

@@ -6,6 +6,7 @@ import random
 import shutil
 import signal
 import sys
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -67,12 +68,17 @@ class Workers:
         """Whether workers that are started from now on have a machine of their own."""
         self.extra: dict[str, str] = {}
         """Further variables of workers that are started from now on."""
-        self.kills = 0
+        self.killed: list[float] = []
+        """When workers were killed."""
         self.restarts = 0
 
     async def start(self) -> None:
         """Starts all workers and waits until they take work."""
         await asyncio.gather(*map(self._start, self.places))
+
+    async def until_ready(self) -> None:
+        """Waits until all workers take work, those that were started without waiting too."""
+        await asyncio.gather(*map(self._until_ready, self._places.values()))
 
     async def kill_one(self) -> None:
         """Kills a worker and starts it again. One is always left."""
@@ -80,9 +86,9 @@ class Workers:
         if len(ready) > 1:  # on a busy machine the others may still be starting
             place = self._chance.choice(ready)
             worker = self._places[place]
+            self.killed.append(time.time())
             worker.send(signal.SIGKILL)
             await worker.process.wait()
-            self.kills += 1
             await self._start(place, wait=False)
 
     async def replace(self) -> None:
@@ -144,9 +150,13 @@ class Workers:
                 stderr=file,
             )
         worker = self._places[place] = _Worker(process, output)
-        while wait and not worker.is_ready:
+        if wait:
+            await self._until_ready(worker)
+
+    async def _until_ready(self, worker: _Worker) -> None:
+        while not worker.is_ready:
             if worker.has_ended:
-                raise RuntimeError(f"a worker did not start: {output.read_text()}")
+                raise RuntimeError(f"a worker did not start: {worker.output.read_text()}")
             await asyncio.sleep(_LOOK)
 
 

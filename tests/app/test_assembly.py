@@ -9,17 +9,18 @@ from pathlib import Path
 import pytest
 
 from sapwood.api import Sapwood
-from sapwood.app.assembly import assemble
+from sapwood.app.assembly import assemble, toolbox_for
 from sapwood.app.connection import Connection, connect
 from sapwood.config.config_file import Config, McpServer
 from sapwood.core.content import ToolCall
 from sapwood.core.errors import LogError
-from sapwood.core.ids import AgentId
+from sapwood.core.ids import AgentId, Space
 from sapwood.core.model_calls import ToolUse
 from sapwood.core.settings import Workspace
 from sapwood.engine import LocalEngine
 from sapwood.turns.tool_calls import Toolbox
 from sapwood.turns.trace import SharedTracing, Untraced
+from sapwood.workspace.space_folder import SpaceFolder
 
 SERVER = Path(__file__).parents[1] / "workspace" / "mcp_client" / "small_server.py"
 
@@ -104,6 +105,34 @@ async def test_each_server_is_started_once_whatever_is_allowed(
             assert outcome.error is not allowed, outcome.content
     finally:
         await tools.close()
+
+
+@pytest.mark.parametrize(
+    ("folder", "told"),
+    [
+        (None, "Type: sapwood mcp login docs"),
+        (SpaceFolder(""), "Ask the operator of Sapwood to log in."),
+    ],
+)
+async def test_only_the_operator_is_told_the_command_that_logs_in_to_a_server(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    folder: SpaceFolder | None,
+    told: str,
+) -> None:
+    pytest.importorskip("mcp", reason="the extra 'mcp' is not installed")
+    from tests.workspace.mcp_client.login_server import login_server
+
+    monkeypatch.setenv("SAPWOOD_CONFIG", str(tmp_path / "config.toml"))
+    async with login_server() as docs:
+        config = Config(servers={"docs": McpServer(url=docs.url, spaces=True)})
+        tools = toolbox_for(config, folder, space=Space("acme"))
+        await tools.specs()
+        await tools.close()
+    assert [each.getMessage() for each in caplog.records if each.name.startswith("sapwood")] == [
+        f"MCP server 'docs' asks for a login. {told}"
+    ]
 
 
 def test_tracing_that_runners_share_is_closed_by_who_made_it() -> None:

@@ -15,6 +15,7 @@ import sapwood
 from sapwood.config.editor import known_settings
 from sapwood.conversation.service import HANDLERS
 from sapwood.core.command_table import TABLE
+from sapwood.core.commands import Command
 from sapwood.core.events import Event, UnreadableEvent
 
 ROOT = Path(sapwood.__file__).parents[2]
@@ -60,11 +61,17 @@ def test_an_event_kind_touches_four_files() -> None:
     assert families == {"sapwood.core.events"}
 
 
-def test_a_command_touches_three_files() -> None:
+def test_a_command_touches_two_files() -> None:
     listing = modules_that_list({f'"{row.name}"' for row in TABLE.rows})
-    assert listing == {"core/command_table.py", "conversation/service.py"}
+    assert listing == {"core/command_table.py"}
     handlers = {handler.__module__.rpartition(".")[0] for handler in HANDLERS.values()}
-    assert handlers == {"sapwood.conversation.handlers"}  # the third is the file of its group
+    assert handlers == {"sapwood.conversation.handlers"}  # the second is the file of its group
+
+
+def test_a_command_of_the_core_touches_three_files() -> None:
+    """The third has its decision, which names the command in its signature."""
+    listing = modules_that_list({kind.__name__ for kind in get_args(Command)})
+    assert listing == {"core/commands.py", "core/command_table.py"}
 
 
 def test_a_setting_touches_one_file() -> None:

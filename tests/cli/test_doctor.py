@@ -109,6 +109,16 @@ def test_a_model_that_cannot_be_reached_is_said(
     assert "network" not in states(sapwood("doctor", "--json", "--offline"))
 
 
+def test_a_name_that_is_not_found_is_said_without_a_number_of_the_system(
+    sapwood: Sapwooder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SAPWOOD_MODEL", "den:qwen3")
+    sapwood("config", "set", "base_urls.den", "http://den.invalid/v1")
+    said = " ".join(sapwood("doctor").out.split())
+    assert "den.invalid cannot be reached: its name was not found. Check the network" in said
+    assert "Errno" not in said
+
+
 def test_an_address_that_is_set_for_other_programs_is_told(
     sapwood: Sapwooder, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -238,3 +238,22 @@ def test_a_terminal_that_knows_few_characters_gets_what_it_knows(
     sapwood = program("do", demo, "/clear 1")
     assert sapwood.code == 0
     assert program("show", demo).code == 0
+
+
+@pytest.mark.parametrize("words", [("--with", "nosuch"), ("open", "--with", "nosuch")])
+def test_an_unknown_program_is_named_with_those_there_are(
+    sapwood: Sapwooder, words: tuple[str, ...]
+) -> None:
+    ran = sapwood(*words)
+    assert ran.code != 0
+    assert "There is no model 'nosuch', and no agent program of that name" in ran.err
+    assert "claude-code, codex, opencode, pi" in ran.err
+    assert "Usage:" not in ran.out
+
+
+@pytest.mark.parametrize("words", [("open",), ("--inline",)])
+def test_the_screen_needs_a_terminal(sapwood: Sapwooder, words: tuple[str, ...]) -> None:
+    ran = sapwood(*words)
+    assert ran.code != 0
+    assert "The screen needs a terminal. Without one, type: sapwood run -p" in ran.err
+    assert not ran.out

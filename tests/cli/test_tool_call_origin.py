@@ -20,6 +20,8 @@ CHANGING = [
     ("install", "codex"),
     ("worker",),
     ("open",),
+    ("mcp", "login", "docs"),
+    ("mcp", "logout", "docs"),
 ]
 
 

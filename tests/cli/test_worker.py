@@ -130,6 +130,7 @@ def test_one_worker_runs_the_tools_of_a_program_in_all_spaces_of_a_pattern(
     assert said == ["Found a leak in the roof.", "Found a leak in the roof."]
     assert worker.returncode == 0, errors
     assert f"spaces {team}-*".encode() in errors
+    assert b", space " not in errors
     assert b"Traceback" not in errors
     ends = [each for each in map(json.loads, errors.splitlines()) if "event" in each]
     assert sorted(each["space"] for each in ends) == [f"{team}-a", f"{team}-b"]

@@ -65,3 +65,16 @@ def test_nothing_else_parses_toml() -> None:
         if isinstance(node.value, ast.Name) and node.value.id == "tomllib"
     }
     assert found == {"toml_edit.py"}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('modle = "x"', "Unknown setting 'modle'. Did you mean model"),
+        ("[context]\ncapp = 5", "Unknown setting 'context.capp'. Did you mean context.cap"),
+    ],
+)
+def test_a_setting_that_does_not_exist_comes_with_the_nearest(text: str, problem: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        parse_config(text, Path("config.toml"))
+    assert problem in str(caught.value)

@@ -2,8 +2,13 @@
 
 from pathlib import Path
 
-from sapwood.conversation.completion import KnownNames
-from sapwood.conversation.mentions import WorkspaceFiles, is_complete_mention, mention_choices
+from sapwood.conversation.completion import Choice, KnownNames
+from sapwood.conversation.mentions import (
+    WorkspaceFiles,
+    is_complete_mention,
+    mention_choices,
+    with_tokens,
+)
 
 
 async def test_files_come_first_and_a_complete_name_has_no_choices(tmp_path: Path) -> None:
@@ -27,6 +32,16 @@ async def test_files_come_first_and_a_complete_name_has_no_choices(tmp_path: Pat
         assert mention_choices(word, known, listed) == []
     assert is_complete_mention("@shop/refund.py:3", listed)
     assert not is_complete_mention("@shop/ref", listed)
+
+
+def test_files_and_folders_have_their_tokens(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "a.py").write_text("heron = 1\n" * 400)
+    (tmp_path / "empty.py").touch()
+    choices = [Choice("@a.py", "", "file"), Choice("@empty.py", "", "file")]
+    choices += [Choice("@src/", "", "folder"), Choice("@src", "", "mark")]
+    found = [each.help for each in with_tokens(choices, str(tmp_path))]
+    assert found == ["file, ~1.0k tokens", "file", "folder, ~0 tokens", "mark"]
 
 
 async def test_a_list_is_used_again_until_it_is_old(tmp_path: Path) -> None:

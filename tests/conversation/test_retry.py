@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from sapwood.api import Sapwood
+from sapwood.api import Agent, Sapwood
 from sapwood.api import open as open_database
 from sapwood.conversation.answers import Prompted
 from sapwood.conversation.call import Person
@@ -35,6 +35,42 @@ async def test_the_last_prompt_is_asked_again_and_its_answer_leaves_view(db: Sap
     asked = [str(part) for message in (await agent.request()).messages for part in message.parts]
     assert sum("And storks?" in part for part in asked) == 1
     assert not any("No answer." in part for part in asked)
+
+
+async def _contents(agent: Agent) -> list[str]:
+    return [str(part) for message in (await agent.request()).messages for part in message.parts]
+
+
+async def test_undo_names_the_retry_and_brings_the_first_answer_back(db: Sapwood) -> None:
+    agent = await db.start("demo")
+    await agent.record("Where do herons nest?", "In trees.")
+    before = await _contents(agent)
+    await agent.run_command("/retry")
+    await agent.interrupt()
+    [outcome] = await agent.run_command("/undo")
+    assert getattr(outcome.answer, "message", "") == (
+        "Undone: /retry. 1 turn back in view, 1 turn removed from view."
+    )
+    assert await _contents(agent) == before
+    [outcome] = await agent.run_command("/redo")
+    assert getattr(outcome.answer, "message", "").startswith("Redone: /retry.")
+
+
+async def test_undo_says_how_many_later_turns_leave_with_the_retry(db: Sapwood) -> None:
+    agent = await db.start("demo")
+    await agent.record("Where do herons nest?", "In trees.")
+    await agent.run_command("/retry")
+    await agent.interrupt()
+    await agent.record("And storks?", "On roofs.")
+    await agent.record("And owls?", "In barns.")
+    before = await _contents(agent)
+    [outcome] = await agent.run_command("/undo")
+    assert getattr(outcome.answer, "message", "") == (
+        "Undone: /retry and 2 later turns; /redo brings them back. "
+        "1 turn back in view, 3 turns removed from view."
+    )
+    await agent.run_command("/redo")
+    assert await _contents(agent) == before
 
 
 async def test_files_of_the_prompt_are_sent_again(db: Sapwood) -> None:

@@ -61,6 +61,7 @@ STATES = {
     "34": "c1ec12e5aa5fd3fb",
     "35": "ac4268fa8dabe6c2",
     "36": "12e82b19193af4b6",
+    "37": "cd2f9ab9282a7a41",
 }
 
 

@@ -17,7 +17,7 @@ from sapwood.turns.scheduler import Engine
 from sapwood_temporal import TemporalEngine
 from tests.postgres_session import CUT, execute
 
-FAST = Intervals(poll=0.1, retry_after=(0.01, 0.01))
+FAST = Intervals(poll=0.1, retry_after=(0.01, 0.01), after_deaths=0.2)
 """Retries at once; what is alive and what is dead is judged as always."""
 
 

@@ -3,16 +3,19 @@
 import asyncio
 from pathlib import Path
 
+import pytest
+
 import sapwood
 from sapwood.app.engines import engine_for
 from sapwood.config.config_file import Config
 from sapwood.core.events import TurnFailed
 from sapwood.core.ids import AgentId, Space
 from sapwood.engine import DriveLimits
+from sapwood.engine.limits import Intervals
 from sapwood.engine.process_engine import ProcessEngine
 from sapwood.engine.wake_database import open_wake_database
 from sapwood.engine.wake_requests import WakeRequest, died_in, new_drive_id
-from tests.engine.backends import SqliteBackend
+from tests.engine.backends import FAST, SqliteBackend
 from tests.engine.drive_recorder import DriveRecorder
 from tests.engine.eventually import eventually
 
@@ -68,6 +71,29 @@ async def test_suspects_are_driven_one_at_a_time_and_others_beside_them(tmp_path
         await engine.close()
 
 
+async def test_a_suspect_waits_while_others_are_driven_and_one_to_give_up_does_not(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    await queue(tmp_path / "log.db", "suspect", after=2)
+    await queue(tmp_path / "log.db", "deadly", after=4)
+    await queue(tmp_path / "log.db", "other", after=1)
+    given_up: list[AgentId] = []
+
+    async def give_up(space: Space, agent: AgentId, deaths: int) -> None:
+        given_up.append(agent)
+
+    patient = Intervals(poll=0.1, after_deaths=3600)
+    engine = ProcessEngine(tmp_path / "log.db", intervals=patient, give_up=give_up, is_worker=True)
+    recorder = DriveRecorder()
+    await engine.launch(recorder.drive)
+    try:
+        await eventually(lambda: recorder.done["other"] and given_up == ["deadly"])
+    finally:
+        await engine.close()
+    assert not recorder.began["suspect"]
+    assert [each.args for each in caplog.records if "may end" in each.message] == [("suspect", 2)]
+
+
 async def test_a_process_that_was_only_slow_is_not_counted(tmp_path: Path) -> None:
     database = await open_wake_database(tmp_path / "log.db")
     await database.add_worker("slow-boot-1-ab12s3")
@@ -79,7 +105,7 @@ async def test_a_process_that_was_only_slow_is_not_counted(tmp_path: Path) -> No
     async def give_up(space: Space, agent: AgentId, deaths: int) -> None:
         given_up.append(agent)
 
-    engine = ProcessEngine(tmp_path / "log.db", give_up=give_up, is_worker=True)
+    engine = ProcessEngine(tmp_path / "log.db", intervals=FAST, give_up=give_up, is_worker=True)
     recorder = DriveRecorder()
     await engine.launch(recorder.drive)
     try:
@@ -89,7 +115,9 @@ async def test_a_process_that_was_only_slow_is_not_counted(tmp_path: Path) -> No
     assert not given_up
 
 
-async def test_the_turn_of_a_deadly_agent_fails_and_says_why(tmp_path: Path) -> None:
+async def test_the_turn_of_a_deadly_agent_fails_and_says_why(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     address = str(tmp_path / "log.db")
     async with sapwood.open(address, space=SPACE) as db:
         agent = await db.start(model="den:oak")
@@ -107,4 +135,8 @@ async def test_the_turn_of_a_deadly_agent_fails_and_says_why(tmp_path: Path) -> 
         finally:
             await engine.close()
         assert not recorder.began
+        fields = [getattr(each, "fields", {}) for each in caplog.records]
+        [ended] = [each for each in fields if each.get("event") == "turn.failed"]
+        assert ended["agent"] == agent.id
+        assert "4 processes" in ended["reason"]
         assert SqliteBackend(tmp_path, is_worker=True).count("bells") == 0

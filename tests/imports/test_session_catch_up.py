@@ -43,9 +43,13 @@ async def driven(desk: Desk, transcript: ClaudeTranscript) -> None:
     await desk.do(CompleteTurn(AGENT))
 
 
-async def caught_up(desk: Desk) -> int:
+async def caught_up(desk: Desk, *, in_use: bool = False) -> int:
     """How many turns were new."""
-    return await catch_up(desk.dispatcher, desk.log, SPACE, AGENT)
+
+    async def is_in_use() -> bool:
+        return in_use
+
+    return await catch_up(desk.dispatcher, desk.log, SPACE, AGENT, is_in_use)
 
 
 async def test_new_turns_are_recorded_once_and_the_session_stays_in_step(tmp_path: Path) -> None:
@@ -72,3 +76,20 @@ async def test_nothing_is_recorded_while_the_session_lags_behind(tmp_path: Path)
     assert await caught_up(desk) == 0
     await desk.do(Undo(AGENT))
     assert await caught_up(desk) == 1
+
+
+async def test_a_turn_that_the_program_still_runs_is_recorded_when_it_has_ended(
+    tmp_path: Path,
+) -> None:
+    desk = Desk(MemoryLog())
+    transcript = ClaudeTranscript(tmp_path / "4cfa198d-2bff-4ecc-8825-6583da7ea71a.jsonl")
+    await driven(desk, transcript)
+    transcript.ask("two").say("second").ask("three").call("Bash", {"command": "ls"}, "a.py")
+    assert await caught_up(desk, in_use=True) == 1
+    assert await caught_up(desk, in_use=True) == 0
+    transcript.say("third")
+    assert await caught_up(desk, in_use=True) == 1
+    transcript.ask("four").call("Bash", {"command": "ls"}, "a.py")
+    assert await caught_up(desk) == 1  # nobody has it open: the turn will never end
+    turns = (await desk.dispatcher.open(AGENT)).live.turns
+    assert [turn.status for turn in turns[1:]] == ["completed", "completed", "interrupted"]

@@ -1,9 +1,11 @@
 """Conversations with models in tests, in every wire format."""
 
+from collections.abc import Callable
+
 import pytest
 
 from sapwood.core.content import Text, ToolCall
-from sapwood.core.model_calls import Answer, Delta, ToolSpec
+from sapwood.core.model_calls import Answer, Delta, RetryWait, ToolSpec
 from sapwood.core.view import Block, Message, Request, ToolResult
 from sapwood.core.view.request import MessagePart
 from sapwood.models import Models, RetryPolicy, Timeouts
@@ -44,6 +46,7 @@ def open_models(
     keys: dict[str, str] | None = None,
     tries: int = 5,
     silence: float = 20.0,
+    on_wait: Callable[[RetryWait], None] | None = None,
 ) -> Models:
     """Models that are all at one server, with little patience."""
     return Models(
@@ -51,6 +54,7 @@ def open_models(
         urls=urls(server),
         retry=RetryPolicy(max_attempts=tries, first_delay=0.001, max_delay=1.0),
         timeouts=Timeouts(connect=2.0, silence=silence),
+        on_wait=on_wait,
     )
 
 

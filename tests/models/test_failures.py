@@ -8,7 +8,7 @@ from collections.abc import Generator
 import pytest
 
 from sapwood.core.content import Text, ToolCall
-from sapwood.core.model_calls import Answer, Delta, Failure, ToolSpec
+from sapwood.core.model_calls import Answer, Delta, Failure, RetryWait, ToolSpec
 from sapwood.core.view import Message, Request, ToolResult
 from sapwood.models import Models
 from sapwood.models.calls import failure_of
@@ -127,13 +127,16 @@ async def test_a_name_that_leads_nowhere_is_not_sent_anywhere(
 
 @every_wire
 async def test_a_closed_door_is_knocked_at_a_few_times(model: str) -> None:
+    waits: list[RetryWait] = []
     with socket.socket() as door:
         door.bind(("127.0.0.1", 0))  # taken, but nobody listens
-        async with open_models(f"http://127.0.0.1:{door.getsockname()[1]}", tries=3) as models:
+        address = f"http://127.0.0.1:{door.getsockname()[1]}"
+        async with open_models(address, tries=3, on_wait=waits.append) as models:
             _, failure = await failing(models, ask(model, "Hello?"))
     assert failure.kind == "no_network"
     assert failure.again
     assert "cannot be reached. Check the network" in str(failure)
+    assert [(each.attempt, each.unreachable) for each in waits] == [(2, True), (3, True)]
 
 
 @every_wire

@@ -60,7 +60,7 @@ def test_a_configured_server_is_reached_by_its_own_name() -> None:
         ("gtp-5", "Did you mean gpt-5"),
         ("claud-sonnet-5-5", "Did you mean claude-sonnet-5-5"),
         ("anthropc:claude-sonnet-5-5", "Did you mean anthropic:claude-sonnet-5-5?"),
-        ("llama", "Write provider:model; the providers are anthropic, openai,"),
+        ("llama", "Write a model as provider:model; the providers are anthropic, openai,"),
         ("anthropic:", "Write provider:model"),
         ("qwen3:8b", "Write provider:model"),
         ("", "No model is set."),

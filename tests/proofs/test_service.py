@@ -9,6 +9,7 @@ from proofs.service import checks
 from proofs.service.checks import Findings, check_log, try_other_tenants
 from proofs.service.load import Conversation, percentile
 from proofs.service.model import expected, uses_tool
+from proofs.service.stages import Stages
 
 
 async def conversation(db: sapwood.Sapwood, *tokens: str) -> Conversation:
@@ -84,3 +85,10 @@ def test_one_prompt_of_four_uses_the_tool_and_names_its_tenant() -> None:
 def test_a_percentile_is_one_of_the_values() -> None:
     assert percentile([3.0, 1.0, 2.0], 0.95) == 3.0
     assert percentile([float(number) for number in range(100)], 0.5) == 50.0
+
+
+def test_a_prompt_that_waited_for_a_worker_when_one_was_killed_is_told_apart() -> None:
+    stages = Stages(0.0, 0.0, 0.0, waits={"a/0/1": (10.0, 12.0)})
+    assert stages.waited_at("a/0/1", [3.0, 11.0])
+    assert not stages.waited_at("a/0/1", [3.0, 13.0])
+    assert not stages.waited_at("a/0/2", [11.0])

@@ -353,7 +353,7 @@ SCREENS: list[dict[str, Check]] = [
     {
         "diff": typed("/diff START", "Difference", "+ #"),
         "replay": typed("/replay", "turn 1, call 1", "the hash matches"),
-        "recall": typed("/search herons", "Search all conversations", "/1 · turn."),
+        "recall": typed("/search herons", "Search all conversations", "turn 1"),
         "agents": typed("/agents", "Agents and mail", "Still at it."),
         "context": typed("/context", "LARGEST", "turn #"),
         "help": helps,

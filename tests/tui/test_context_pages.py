@@ -1,5 +1,7 @@
 """What fills the window is told item by item, and sums up to the meter."""
 
+import pytest
+
 from sapwood.api import open
 from sapwood.conversation.completion import KnownNames, choices
 from sapwood.conversation.context_breakdown import categories, largest
@@ -43,23 +45,67 @@ async def test_a_result_that_is_cut_for_the_model_counts_as_it_is_sent() -> None
         assert found["tool results"].tokens < counter.count("a line of a log\n" * 20_000).tokens
 
 
-async def test_the_command_beside_an_item_frees_what_it_says() -> None:
+BIG, SMALL = "a line of a log\n" * 300, "one line of a log\n" * 60
+CALLS = RecordedReply((ToolCall("1", "read"), ToolCall("2", "read")))
+
+
+@pytest.mark.parametrize(
+    ("question", "command"),
+    [
+        ("Long answer?", "/drop 1"),
+        ("One result?", "/drop 2.1"),
+        ("Two results?", "/drop --results 3"),
+        ("Last?", "/clear"),
+    ],
+)
+async def test_the_command_beside_an_item_is_the_smallest_and_frees_what_it_says(
+    question: str, command: str
+) -> None:
     async with open(":memory:") as db:
         agent = await db.start("demo", model="gpt-5")
-        for number in range(4):
-            await agent.record(f"Question {number}?", "Answer. " * (10 * (number + 1)))
+        await agent.record("Long answer?", "Answer. " * 300)
+        await agent.record("One result?", CALLS, *_results(BIG, SMALL), "Ok.")
+        await agent.record("Two results?", CALLS, *_results(SMALL, SMALL), "Ok. " * 50)
+        await agent.record("Last?", "Yes.")
         opened = await db.connection.dispatcher.open(agent.id)
         counter = db.connection.counter_for("gpt-5")
         before = budget_of(opened.state, opened.live, counter).history.tokens
-        item = next(
-            each for each in largest(opened.state, opened.live, counter, {}) if "2?" in each.name
-        )
-        assert item.command == "/clear 1"
+        found = largest(opened.state, opened.live, counter, {})
+        (item,) = [each for each in found if question in each.name]
+        assert item.command == command
         await agent.run_command(item.command)
         opened = await db.connection.dispatcher.open(agent.id)
         after = budget_of(opened.state, opened.live, counter).history.tokens
         assert item.frees is not None
-        assert before - after == item.frees.tokens
+        assert before - after == pytest.approx(item.frees.tokens, abs=1)
+
+
+def _results(*texts: str) -> list[RecordedResult]:
+    return [RecordedResult(str(number), text) for number, text in enumerate(texts, 1)]
+
+
+async def test_a_quoted_turn_leaves_by_a_clear_that_keeps_every_turn() -> None:
+    async with open(":memory:") as db:
+        agent = await db.start("demo", model="gpt-5")
+        await agent.record("First?", "Answer. " * 300)
+        await agent.run_command("/clear")
+        await agent.record("Second?", "Yes.")
+        await agent.run_command("/bring 1")
+        counter = db.connection.counter_for("gpt-5")
+        opened = await db.connection.dispatcher.open(agent.id)
+        before = budget_of(opened.state, opened.live, counter).total.tokens
+        (item,) = [
+            each
+            for each in largest(opened.state, opened.live, counter, {})
+            if each.what == "loaded"
+        ]
+        assert item.command == "/clear 1"
+        await agent.run_command(item.command)
+        opened = await db.connection.dispatcher.open(agent.id)
+        after = budget_of(opened.state, opened.live, counter).total.tokens
+        assert [turn.number for turn in opened.live.turns] == [2]
+        assert item.frees is not None
+        assert before - after == pytest.approx(item.frees.tokens, abs=8)
 
 
 def test_a_grid_has_a_cell_for_whatever_is_there() -> None:

@@ -54,6 +54,20 @@ async def test_ctrl_c_twice_leaves() -> None:
         await until(lambda: not stage.app.is_running)
 
 
+async def test_ctrl_c_twice_during_a_turn_only_interrupts_it() -> None:
+    async with on_stage(delay=0.05) as stage:
+        stage.server.replies(["word " * 3_000])
+        await stage.type("Go.")
+        await stage.sees("word word")
+        await stage.pilot.press("ctrl+c")
+        await stage.sees("The turn was interrupted. What arrived is kept.")
+        await stage.pilot.press("ctrl+c")
+        await stage.sees("Press ctrl+c again to quit.")
+        assert stage.app.is_running
+        await stage.pilot.press("ctrl+c")
+        await until(lambda: not stage.app.is_running)
+
+
 async def test_what_is_typed_during_a_turn_waits_for_its_end() -> None:
     is_queued = threading.Event()
 

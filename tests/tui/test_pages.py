@@ -72,7 +72,7 @@ async def test_search_goes_to_a_place_in_another_conversation() -> None:
     for number in range(40):
         await other.record(f"Question {number}?", f"Answer {number}.")
     async with on_stage(agent.id, connection=connection) as stage:
-        await on_page(stage, "/recall chimneys", "storks/1")
+        await on_page(stage, "/recall chimneys", "turn 1")
         await stage.pilot.press("enter")
         await stage.sees("On chimneys.")
         assert stage.app.controller.agent == other.id

@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.web.axe import violations
-from tests.web.stage import THEMES, Stage
+from tests.web.stage import THEMES, WIDTHS, Stage
 
 VIEWS = ("timeline", "context", "calls", "costs")
 
@@ -56,3 +56,19 @@ def test_axe_finds_nothing_in_dialogs_and_on_a_phone(stage: Stage) -> None:
     page.click("[data-drawer=list]")
     expect(page.locator(".list")).to_be_visible()
     assert violations(page) == [], "phone list"
+
+
+@pytest.mark.parametrize("path", ["/api", "/sign-in"])
+def test_pages_of_their_own_follow_the_system_and_fit_every_width(stage: Stage, path: str) -> None:
+    page = stage.page
+    page.emulate_media(color_scheme="light")
+    page.goto(f"{stage.server.address}{path}")
+    expect(page.locator("html")).to_have_attribute("data-theme", "light")
+    for details in page.locator("details").all()[:4]:
+        details.evaluate("each => { each.open = true }")
+    for width, height in WIDTHS.items():
+        page.set_viewport_size({"width": width, "height": height})
+        across = page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
+        assert across <= 0, width
+    assert violations(page) == []
+    assert "`" not in page.locator("main").inner_text()

@@ -82,7 +82,7 @@ def test_a_file_is_found_by_at_and_sent_with_the_prompt(stage: Stage) -> None:
     stage.begin(("One?", "First answer."))
     page = stage.page
     page.fill("#message", "Look at @hero")
-    expect(page.locator("#choices li").first).to_contain_text("@herons.md")
+    expect(page.locator("#choices li").first).to_contain_text("file, ~5 tokens")
     page.press("#message", "Tab")
     expect(page.locator("#message")).to_have_value("Look at @herons.md ")
     stage.prompt("Look at @herons.md [[say: Blue.]]")

@@ -3,9 +3,9 @@
 import re
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import FloatRect, expect
 
-from tests.web.stage import Stage
+from tests.web.stage import WIDTHS, Stage
 
 TOLERANCE = 1.5
 """Pixels."""
@@ -168,3 +168,67 @@ def test_a_fold_that_is_opened_above_moves_nothing_below_the_top_edge(long: Stag
     fold.click()
     expect(long.page.locator(".inside article")).to_have_count(0)
     assert abs(long.top_of("[data-fold]") - before) <= TOLERANCE
+
+
+def box_of(stage: Stage, selector: str) -> FloatRect:
+    found = stage.page.locator(selector).last.bounding_box()
+    assert found is not None, selector
+    return found
+
+
+def test_the_way_to_the_end_stands_above_the_composer(long: Stage) -> None:
+    long.page.evaluate("() => { document.getElementById('feed').scrollTop = 0 }")
+    for width, height in WIDTHS.items():
+        long.page.set_viewport_size({"width": width, "height": height})
+        expect(long.page.locator("#latest")).to_be_visible()
+        button = box_of(long, "#latest")
+        assert button["y"] + button["height"] <= box_of(long, "#composer")["y"], width
+
+
+def test_the_bar_of_the_head_is_whole_before_the_first_turn(stage: Stage) -> None:
+    stage.begin(("One?", "First answer."), ("Two?", "Second answer."))
+    before = stage.top_of("#rows > article")
+    stage.page.keyboard.press("Escape")
+    stage.page.keyboard.press("h")
+    expect(stage.page.locator("#head")).to_contain_text("head before #1")
+    bar = box_of(stage, "#head")
+    assert bar["y"] >= box_of(stage, "#feed")["y"]
+    assert bar["y"] + bar["height"] <= stage.top_of("#rows > article .words")
+    stage.page.keyboard.press("Escape")
+    expect(stage.page.locator("#head")).to_be_hidden()
+    assert abs(stage.top_of("#rows > article") - before) <= TOLERANCE
+
+
+def test_menus_open_where_there_is_space(long: Stage) -> None:
+    for width, height in WIDTHS.items():
+        long.page.set_viewport_size({"width": width, "height": height})
+        menu = long.page.locator("details.turn-menu").last
+        menu.locator("summary").click()
+        popup = box_of(long, "details.turn-menu[open] > .popv")
+        feed = box_of(long, "#feed")
+        assert popup["y"] >= feed["y"], width
+        assert popup["y"] + popup["height"] <= feed["y"] + feed["height"], width
+        assert popup["x"] + popup["width"] <= width, width
+        long.page.keyboard.press("Escape")
+        expect(menu).not_to_have_attribute("open", "")
+
+
+def test_what_a_word_at_the_side_means_is_shown_inside_the_window(stage: Stage) -> None:
+    stage.begin(("One?", "First answer."), ("Two?", "Second answer."))
+    words = stage.page.locator(".side .why")
+    expect(words).to_have_count(2)
+    for number in range(2):
+        words.nth(number).locator("summary").click()
+        shown = words.nth(number).locator("p").bounding_box()
+        assert shown is not None
+        assert shown["y"] + shown["height"] <= 900
+    row, section = box_of(stage, ".chap .num"), box_of(stage, ".sec:has(.chap) > header")
+    assert row["x"] + row["width"] <= section["x"] + section["width"] + TOLERANCE
+
+
+def test_the_slider_of_the_cut_ends_at_the_last_bar(stage: Stage) -> None:
+    stage.begin(*((f"Question {n}?", f"Answer {n}.") for n in range(3)))
+    stage.page.goto(f"{stage.server.address}/c/{stage.agent}?view=context")
+    slider, bar = box_of(stage, "#cut"), box_of(stage, ".bars > li")
+    thumb = 16
+    assert abs(slider["x"] + slider["width"] - thumb / 2 - bar["x"]) <= 4

@@ -48,6 +48,19 @@ def test_sessions_of_other_programs_are_listed_and_imported_by_a_click(stage: St
     expect(stage.page.locator("#rows")).to_contain_text("In hollow trees.")
 
 
+def test_what_is_done_in_the_program_is_shown_while_the_page_is_open(stage: Stage) -> None:
+    homes = program_homes({"HOME": str(stage.server.home)})
+    claude = ClaudeFile(homes["claude-code"] / "projects" / "-srv-reeds", session="reeds")
+    claude.user("Where do bitterns hide?")
+    claude.says("In the reeds.")
+    stage.page.goto(stage.server.address)
+    stage.page.locator("#list [data-import]", has_text="bitterns").click()
+    stage.see("In the reeds.")
+    claude.user("And coots?")
+    claude.says("On open water.")
+    stage.see("On open water.")
+
+
 def test_a_token_that_does_not_administer_sees_no_session_of_the_machine(stage: Stage) -> None:
     write_sessions(stage)
     stage.page.goto(f"{stage.server.address}/sign-in")

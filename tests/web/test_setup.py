@@ -66,9 +66,9 @@ def test_a_key_is_tested_stored_for_its_owner_and_used_without_a_restart(newcome
     keys.write_text('anthropic = "sk-ant-ended"\n')  # read again, without a restart
     newcomer.prompt("Again? [[say: Never.]]")
     end = page.locator("#rows > article:last-child")
-    expect(end).to_contain_text("rejected the API key (from keys.toml).Choose what answers")
+    expect(end).to_contain_text("rejected the API key (from keys.toml).Choose a model")
     expect(page.locator("#main")).not_to_contain_text("sapwood config")
-    end.get_by_text("Choose what answers").click()
+    end.get_by_text("Choose a model").click()
     page.wait_for_url("**/setup")
     page.fill("#key-anthropic", KEY)
     page.press("#key-anthropic", "Enter")

@@ -6,6 +6,7 @@ import struct
 import zlib
 from pathlib import Path
 
+import pytest
 from playwright.sync_api import Route, expect
 
 from tests.web.stage import Stage
@@ -59,18 +60,21 @@ def test_the_page_of_costs_adds_up_by_project(stage: Stage) -> None:
     expect(stage.page.locator(".costs header").first).to_contain_text("project")
 
 
-def test_an_image_is_pasted_shown_and_sent(stage: Stage) -> None:
+@pytest.mark.parametrize("way", ["pasted", "dropped"])
+def test_an_image_is_pasted_or_dropped_shown_and_sent(stage: Stage, way: str) -> None:
     stage.begin(TURNS[0])
     page = stage.page
     page.evaluate(
-        """([data]) => {
+        """([data, way]) => {
             const bytes = Uint8Array.from(atob(data), (each) => each.charCodeAt(0));
             const moved = new DataTransfer();
             moved.items.add(new File([bytes], 'shot.png', { type: 'image/png' }));
-            const event = new ClipboardEvent('paste', { clipboardData: moved, cancelable: true });
+            const event = way === 'pasted'
+                ? new ClipboardEvent('paste', { clipboardData: moved, cancelable: true })
+                : new DragEvent('drop', { dataTransfer: moved, bubbles: true, cancelable: true });
             document.getElementById('message').dispatchEvent(event);
         }""",
-        [base64.b64encode(png(40, 30)).decode()],
+        [base64.b64encode(png(40, 30)).decode(), way],
     )
     expect(page.locator("#attached img")).to_have_count(1)
     stage.prompt("What is this? [[say: A green picture.]]")

@@ -19,7 +19,10 @@ def test_a_shell_line_runs_by_the_persons_own_right_and_sessions_are_listed(stag
     stage.see("A heron.")
     stage.idle()
     assert "heron-42" in str(stage.server.model.requests[-1].body)
-    stage.type("!sleep 600")
+    page.fill("#message", "!sleep 600")
+    expect(page.locator("#composer")).to_have_class("composer shell")
+    expect(page.locator("#send")).to_have_text("Run")
+    page.press("#message", "Enter")
     page.click("#interrupt")
     expect(page.locator("#rows")).to_contain_text("stopped by the user")
     expect(page.locator("#interrupt")).to_be_hidden()
@@ -99,3 +102,32 @@ def test_a_goal_continues_until_its_check_passes_and_work_stands_at_the_side(sta
     stage.idle()
     jobs.get_by_role("button", name="End").click()
     expect(jobs).to_contain_text("ended by the user")
+
+
+def test_instructions_of_a_folder_are_read_and_a_web_page_is_asked_for(stage: Stage) -> None:
+    reeds = stage.server.home / "project" / "reeds"
+    reeds.mkdir()
+    (reeds / "AGENTS.md").write_text("Count the coots twice.")
+    (reeds / "list.md").write_text("coot, heron")
+    stage.begin(('Read. [[tool: read_file {"path": "reeds/list.md"}]]', "Two birds."))
+    assert "Count the coots twice." in str(stage.server.model.requests[-1].body)
+    address = "https://birds.example/coots"
+    stage.prompt(f'Look. [[tool: web_fetch {{"url": "{address}"}}]] [[say: I did not look.]]')
+    dialog = stage.page.locator("#ask[open]")
+    expect(dialog).to_contain_text(address)
+    stage.page.keyboard.press("n")
+    stage.see("I did not look.")
+
+
+def test_another_model_takes_over_when_one_fails(stage: Stage) -> None:
+    stage.server.run("config", "set", "fallback_models", '["claude-opus-5-5"]')
+    try:
+        stage.page.goto(f"{stage.server.address}/?new=1")
+        stage.server.model.replies([fail(401)])
+        stage.prompt("Which bird? [[say: A coot.]]")
+        stage.page.wait_for_url("**/c/*")
+        stage.see("A coot.")
+        expect(stage.page.locator("#rows .reply .gut")).to_contain_text("opus")
+        expect(stage.page.locator("#rows .event").first).to_contain_text("claude-opus-5-5")
+    finally:
+        stage.server.run("config", "unset", "fallback_models")

@@ -68,6 +68,7 @@ PRIVATE = [
     ".aws/sso/cache/a.json",
     ".mozilla/firefox/a/logins.json",
     "server-tokens.json",
+    "mcp-logins.json",
     ".env",
     "api/.env.production",
     ".npmrc",

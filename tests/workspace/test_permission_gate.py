@@ -130,6 +130,31 @@ async def test_each_answer_says_what_it_grants() -> None:
     assert question.offers[2].answer == AllowAlways(question.offers[2].rules)
 
 
+@pytest.mark.parametrize(
+    ("line", "rules"),
+    [
+        ("git add a.py && make test", ["allow shell(git add a.py)", "allow shell(make test)"]),
+        ("make a | make b; make c; make d", ["allow shell(make a | make b; make c; make d)"]),
+        (
+            "for i in a b; do make x; make y; make z; make w; done",
+            ["allow shell(for i in a b; do make x; make y; make z; make w; done)"],
+        ),
+    ],
+)
+async def test_a_line_of_many_commands_gets_one_rule_for_the_line(
+    line: str, rules: list[str]
+) -> None:
+    person = Person(AllowAlways())
+    gate = PermissionGate((), person)
+    await gate.require(ShellAction("shell", line), ME, "/wood")
+    assert list(map(str, person.asked[0].always)) == rules
+    await gate.require(ShellAction("shell", line), ME, "/wood")
+    assert len(person.asked) == 1
+    is_whole = rules[0] == f"allow shell({line})"
+    assert ("Exactly this line as a whole" in person.asked[0].offers[1].grants) == is_whole
+    assert gate.decision(ShellAction("shell", "make w"), "/wood").verdict == "ask"
+
+
 async def test_an_approval_holds_for_its_folder_only() -> None:
     person = Person(AllowAlways(), Deny())
     gate = PermissionGate((), person)

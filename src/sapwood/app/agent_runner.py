@@ -135,9 +135,14 @@ class AgentRunner:
             await close()
         await asyncio.to_thread(self._tracing.close)
 
-    def use_keys(self, keys: Mapping[str, str], urls: Mapping[str, str]) -> None:
-        """Uses other API keys and addresses of models from the next call on."""
+    def reconfigure(
+        self, keys: Mapping[str, str], urls: Mapping[str, str], fallback: Sequence[str]
+    ) -> None:
+        """Uses other API keys, addresses and models to go on with, from the next call on."""
         self.connection.add_secrets(keys.values())
+        self._fallback = fallback
+        if self._driver is not None:
+            self._driver.fallback = tuple(fallback)
         if self._reconfigure is not None:
             self._reconfigure(keys, urls)
 

@@ -26,6 +26,7 @@ from sapwood.app.space_runners import SpacePattern, SpaceRunners, space_folder
 from sapwood.config.api_keys import keys_file
 from sapwood.config.config_file import Config, McpServer, config_file, spans_address
 from sapwood.config.folders import config_folder, data_folder
+from sapwood.config.mcp_logins import mcp_logins_file
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.model_calls import Failure, RetryWait
 from sapwood.models import Models
@@ -242,13 +243,15 @@ def server_toolboxes(
     gate: "Callable[[], PermissionGate] | None" = None,
     *,
     start_timeout: float | None = None,
+    operator: bool = False,
 ) -> "list[McpToolbox]":
     """Returns a toolbox for each MCP server. A server starts when its tools are first listed.
 
-    `gate` makes what decides about the calls of one toolbox.
+    `gate` makes what decides about the calls of one toolbox. With `operator`, they are for people
+    of other spaces, who cannot log in to a server.
     """
     from sapwood.workspace.mcp_client.mcp_connection import McpEndpoint
-    from sapwood.workspace.mcp_client.mcp_toolbox import McpToolbox
+    from sapwood.workspace.mcp_client.mcp_toolbox import McpToolbox, ToolChoice
 
     timeout = McpEndpoint().start_timeout if start_timeout is None else start_timeout
     return [
@@ -260,8 +263,10 @@ def server_toolboxes(
                 env=server.env,
                 headers=server.headers,
                 start_timeout=timeout,
+                operator=operator,
             ),
             gate() if gate else None,
+            ToolChoice(server.enabled_tools, server.disabled_tools),
         )
         for name, server in servers.items()
     ]
@@ -358,7 +363,7 @@ def _confined_toolbox(
     servers = {name: server for name, server in config.servers.items() if server.spaces}
     parts: list[Toolbox] = [
         *_question_tool(approve, secrets),
-        *server_toolboxes(servers, gate),
+        *server_toolboxes(servers, gate, operator=True),
     ]
     if folder.path:
         tools = WorkspaceToolbox(
@@ -404,7 +409,7 @@ def sandbox_of(config: Config) -> "Sandbox | None":
         return None
     from sapwood.workspace.sandbox import Sandbox
 
-    hidden = [config_folder(), data_folder(), config_file(), keys_file()]
+    hidden = [config_folder(), data_folder(), config_file(), keys_file(), mcp_logins_file()]
     own = [os.path.realpath(path) for path in (*map(str, hidden), *own_files(config.address))]
     return Sandbox(config.sandbox_network, config.sandbox_readable, tuple(dict.fromkeys(own)))
 
@@ -413,7 +418,7 @@ def _guards(config: Config) -> "PathGuards":
     """Guards Sapwood's own files: settings, rules, keys, database, archives."""
     from sapwood.workspace.permissions.guarded_paths import PathGuards
 
-    own = [config_folder(), data_folder(), config_file(), keys_file()]
+    own = [config_folder(), data_folder(), config_file(), keys_file(), mcp_logins_file()]
     own += [] if "://" in config.address else [Path(config.address).expanduser()]
     return PathGuards(map(str, own), str(keys_file()))
 

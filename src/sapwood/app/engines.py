@@ -14,7 +14,12 @@ from sapwood.config.database_address import is_of_plugin
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import Append
 from sapwood.engine import DriveLimits, EngineError, LocalEngine, wake_all
-from sapwood.engine.engine_plugin import DBOS_IS_AUTO, OWN_ENGINES, load_engine
+from sapwood.engine.engine_plugin import (
+    DBOS_IS_AUTO,
+    OWN_ENGINES,
+    CountsDeaths,
+    load_engine,
+)
 from sapwood.engine.reconciliation import working_spaces
 from sapwood.turns.scheduler import Drive, Engine, woken_by
 
@@ -56,11 +61,19 @@ def engine_for(
     limits = limits or configured_limits(config)
     outages = connection.outages if connection else None
     on_availability = outages.report if outages else None
+
+    async def give_up(space: Space, agent: AgentId, deaths: int) -> None:
+        if connection is not None:
+            await _fail_turn(connection.with_space(space), agent, deaths)
+
     match _kind(config):
         case "memory":
             return LocalEngine(limits)
         case "plug-in":
-            return load_engine(config.engine).configured(config, limits)
+            engine = load_engine(config.engine).configured(config, limits)
+            if isinstance(engine, CountsDeaths):
+                engine.give_up = give_up
+            return engine
         case "process":
             from sapwood.engine.process_engine import ProcessEngine
 
@@ -72,10 +85,6 @@ def engine_for(
                     await wake_all(connection.log, engine, working_spaces(connection.log, covers))
                 elif connection is not None:  # what waits for a person is left to who asked
                     await wake_all(connection.log, engine, [space], parked=False)
-
-            async def give_up(space: Space, agent: AgentId, deaths: int) -> None:
-                if connection is not None:
-                    await _fail_turn(connection.with_space(space), agent, deaths)
 
             return ProcessEngine(
                 config.address,
@@ -92,8 +101,11 @@ async def _fail_turn(connection: Connection, agent: AgentId, deaths: int) -> Non
     """Fails the open turn of an agent in whose runs so many processes died, then closes."""
     from sapwood.core.commands import FailTurn
     from sapwood.core.events import SYSTEM
+    from sapwood.metrics import METRICS
+    from sapwood.telemetry.metrics_tracing import MetricsTracing
     from sapwood.turns.clock_and_ids import command_meta
     from sapwood.turns.driver import report
+    from sapwood.turns.trace import Untraced
 
     try:
         opened = await connection.dispatcher.open(agent)
@@ -102,7 +114,11 @@ async def _fail_turn(connection: Connection, agent: AgentId, deaths: int) -> Non
             reason = _DEADLY.format(deaths=deaths)
             await report(connection.dispatcher, opened.state, turn, reason)
             failed = FailTurn(agent, reason, failure="other", turn=turn.first)
-            await connection.dispatcher.dispatch(failed, command_meta(SYSTEM))
+            with MetricsTracing(METRICS, Untraced()).turn(opened.state) as ended:
+                await connection.dispatcher.dispatch(failed, command_meta(SYSTEM))
+                for last in (await connection.dispatcher.last_seen(agent)).live.turns[-1:]:
+                    if last.first == turn.first:
+                        ended(last)
     finally:
         await connection.close()
 

@@ -88,7 +88,7 @@ class RunningSpace:
         if self._assembled is None:
             self.engine = LazyEngine(config, self.connection, for_workers=self._for_workers)
         else:
-            self._assembled.use_keys(keys, config.base_urls)
+            self._assembled.reconfigure(keys, config.base_urls, config.fallback_models)
 
     @property
     def runner(self) -> AgentRunner:

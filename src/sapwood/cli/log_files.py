@@ -85,9 +85,10 @@ class _LogFileHandler(RotatingFileHandler):
 
 def log_command(config: Config) -> None:
     """Logs the command and its database. Its arguments may hold private text and are left out."""
-    path = click.get_current_context().command_path
-    place = shown_address(config.address)
-    _log.info("%s on %s, space %s", path, place, config.space)
+    context = click.get_current_context()
+    spaces = context.params.get("spaces")
+    where = f"spaces {spaces}" if spaces else f"space {config.space}"
+    _log.info("%s on %s, %s", context.command_path, shown_address(config.address), where)
 
 
 def log_problem(error: Exception) -> None:

@@ -105,7 +105,10 @@ _MODULES = {
     "journal": "doctor",
     **dict.fromkeys(SECTIONS["Sessions in agent programs"], "session_commands"),
 }
-"""The modules of commands that do not have a module of their own name."""
+"""The modules of commands that do not have a module of their own name.
+
+A command is the function `command` of its module, or `NAME_command`.
+"""
 
 
 NAMES_ELSEWHERE = {
@@ -160,7 +163,8 @@ def _own_command(name: str) -> click.Command | None:
         if missing.name != path:
             raise
         return None
-    found: object = module.COMMANDS[name] if hasattr(module, "COMMANDS") else module.command
+    own = vars(module)
+    found: object = own.get(f"{name}_command") or own.get("command") or module.COMMANDS[name]
     assert isinstance(found, click.Command)
     return found
 
@@ -291,7 +295,8 @@ def root(context: click.Context, model: str, inline: bool, prints: bool, version
         click.echo(f"sapwood {version_of('sapwood')}")
         context.exit()
     if context.invoked_subcommand is None:
-        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        is_bare = not (model or inline or prints)
+        if is_bare and not (sys.stdin.isatty() and sys.stdout.isatty()):
             click.echo(context.get_help())
             return
         refuse_in_tool_call("open")

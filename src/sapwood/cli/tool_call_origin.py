@@ -20,7 +20,11 @@ _READING = frozenset(
     "show".split()
 )
 _READING_CONFIG = frozenset(("path", "get"))
-_CHANGING_CONTEXT = frozenset("clear rewind edit undo redo mark compact fork spawn".split())
+_CHANGING = {
+    "context": frozenset("clear rewind edit undo redo mark compact fork spawn".split()),
+    "mcp": frozenset(("login", "logout")),
+}
+"""What changes something, of commands that otherwise read."""
 
 
 class _Process(NamedTuple):
@@ -33,7 +37,7 @@ def refuse_in_tool_call(command_path: str) -> None:
     """Raises `SapwoodError` if the command is for people and a tool call started this process."""
     words = command_path.split()
     words = words[1:] if words[:1] == ["sapwood"] else words
-    changes = words[:1] == ["context"] and words[1:2] and words[1] in _CHANGING_CONTEXT
+    changes = words[1:2] and words[1] in _CHANGING.get(words[0], ())
     if not words or (words[0] in _READING and not changes):
         return
     if words[0] == "config" and (len(words) == 1 or words[1] in _READING_CONFIG):

@@ -12,7 +12,7 @@ READ_AT_START = (
     *("database", "server", "space", "engine", "temporal", "workers", "limits", "ask_seconds"),
     *("permissions", "sandbox", "sandbox_network", "sandbox_ask", "sandbox_readable", "servers"),
     *("tools", "checkpoints", "telemetry", "encryption", "serve", "retention", "retention_hours"),
-    *("folders", "folders_network", "cell", "receipt_days"),
+    *("folders", "folders_network", "cell", "receipt_days", "title_model"),
 )
 """Settings that a running program keeps, because they shape what it has started."""
 

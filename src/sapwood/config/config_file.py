@@ -13,6 +13,7 @@ NO_COLOR          if set, nothing is coloured
 """
 
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -240,6 +241,22 @@ class McpServer(Struct, frozen=True, forbid_unknown_fields=True):
     headers: Annotated[
         dict[str, str], explained("HTTP header to send to the URL. Its value is not shown.")
     ] = {}
+    client_id: Annotated[
+        str,
+        explained(
+            "Client id for `sapwood mcp login`, if the server does not register programs by itself."
+        ),
+    ] = ""
+    enabled_tools: Annotated[
+        tuple[str, ...],
+        explained(
+            "The only tools that agents get, by their names on the server.", example='["search"]'
+        ),
+    ] = ()
+    disabled_tools: Annotated[
+        tuple[str, ...],
+        explained("Tools that agents do not get.", example='["delete_repository"]'),
+    ] = ()
     spaces: Annotated[
         bool, explained("Whether agents in other people's spaces get its tools too.")
     ] = False
@@ -584,7 +601,22 @@ def parse_config(text: str, file: Path) -> Config:
     try:
         return msgspec.convert(_tables(text, file) if text else {}, Config)
     except msgspec.ValidationError as error:
-        raise ConfigError(f"{file} is not valid: {error}.") from error
+        raise ConfigError(f"{file} is not valid: {_problem(error)}") from error
+
+
+def _problem(error: msgspec.ValidationError) -> str:
+    """What is wrong; for a setting that does not exist, with the nearest ones."""
+    found = _UNKNOWN_SETTING.fullmatch(str(error))
+    if found is None:
+        return f"{error}."
+    from sapwood.config.known_settings import unknown_setting
+
+    return unknown_setting(".".join(filter(None, (found["table"], found["name"]))), Config)
+
+
+_UNKNOWN_SETTING = re.compile(
+    r"Object contains unknown field `(?P<name>[^`]+)`(?: - at `\$\.(?P<table>[^`]+)`)?"
+)
 
 
 def _tables(text: str, file: Path) -> dict[str, Any]:

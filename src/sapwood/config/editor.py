@@ -1,20 +1,13 @@
-"""Lists the settings of the configuration with their origins, and changes them in its file.
-
-The settings that exist, read from the types of the configuration.
-
-A part of a name that the user chooses is written NAME: `base_urls.NAME`, `servers.NAME.url`.
-"""
+"""Lists the settings of the configuration with their origins, and changes them in its file."""
 
 import os
-import re
 import tomllib
 from collections.abc import Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
 import msgspec
-from msgspec import NODEFAULT, Struct, inspect
+from msgspec import Struct
 
 from sapwood.config.config_file import (
     Config,
@@ -25,6 +18,7 @@ from sapwood.config.config_file import (
     read_config,
 )
 from sapwood.config.database_address import shown_address
+from sapwood.config.known_settings import KnownSetting, path_of, settings_of, unknown_setting
 from sapwood.config.toml_edit import (
     CannotEditToml,
     KeyPath,
@@ -33,8 +27,6 @@ from sapwood.config.toml_edit import (
     with_value,
     without_value,
 )
-from sapwood.core.plural import either
-from sapwood.core.refusals import nearest
 from sapwood.private_files import replace_file
 
 
@@ -218,51 +210,17 @@ def _flat(tables: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, ob
             yield f"{prefix}{name}", value
 
 
-_NAME = "NAME"
-_COMPARED = {"gt": ">", "ge": "≥", "lt": "<", "le": "≤"}
-
-
-class KnownSetting(Struct, frozen=True):
-    """A setting: its name, the values it takes, its default as TOML, its help, and an example.
-
-    `is_whole` says that the setting is a table of settings, such as `servers.NAME`, which is typed
-    as one value.
-    """
-
-    name: str
-    values: str
-    default: str
-    help: str
-    example: str = ""
-    is_whole: bool = False
-
-    def path_in(self, typed: str) -> KeyPath | None:
-        """The path that a typed name means; None if it is another setting."""
-        *first, last = self.name.split(".")
-        parts = [r"([^.]+)" if part == _NAME else f"({re.escape(part)})" for part in first]
-        ends = r"(.+)" if last == _NAME and not self.is_whole else r"([^.]+)"
-        parts.append(ends if last == _NAME else f"({re.escape(last)})")
-        found = re.fullmatch(r"\.".join(parts), typed)
-        return found.groups() if found else None
-
-
-@cache
 def known_settings() -> tuple[KnownSetting, ...]:
     """Every setting, in the order of `Config`."""
-    described = inspect.type_info(Config)
-    assert isinstance(described, inspect.StructType)
-    return tuple(_settings(described, ""))
+    return settings_of(Config)
 
 
 def setting_path(typed: str) -> KeyPath:
     """The path of a setting in the file. Raises `ConfigError` for an unknown one."""
-    for setting in known_settings():
-        if path := setting.path_in(typed):
-            return path
-    names = [setting.name for setting in known_settings()]
-    close = [name for name in names if name.startswith(f"{typed}.")] or nearest(typed, names)
-    instead = f"Did you mean {' or '.join(close)}?" if close else "Type: sapwood config"
-    raise ConfigError(f"Unknown setting '{typed}'. {instead}")
+    path = path_of(typed, Config)
+    if path is None:
+        raise ConfigError(unknown_setting(typed, Config))
+    return path
 
 
 def setting_help(typed: str) -> str:
@@ -272,52 +230,3 @@ def setting_help(typed: str) -> str:
     'Custom key for an action, by the name that F1 lists.'
     """
     return next((each.help for each in known_settings() if each.path_in(typed)), "")
-
-
-def _settings(of: inspect.StructType, prefix: str) -> Iterator[KnownSetting]:
-    for field in of.fields:
-        name, (kind, help, example) = f"{prefix}{field.name}", _explained(field.type)
-        named = f"{name}.{_NAME}"
-        match kind:
-            case inspect.StructType():
-                yield from _settings(kind, f"{name}.")
-            case inspect.DictType(value_type=inspect.StructType() as entry):
-                yield KnownSetting(named, "a table", "", help, example, is_whole=True)
-                yield from _settings(entry, f"{named}.")
-            case inspect.DictType(value_type=value):
-                yield KnownSetting(named, _values(value), "", help, example)
-            case _:
-                default = "" if field.default is NODEFAULT else toml_value(field.default)
-                yield KnownSetting(name, _values(kind), default, help, example)
-
-
-def _explained(kind: inspect.Type) -> tuple[inspect.Type, str, str]:
-    """A type without its explanation, the explanation, and the example in it."""
-    if not isinstance(kind, inspect.Metadata):
-        return kind, "", ""
-    about = cast("dict[str, Any]", kind.extra_json_schema or {})  # pyright: ignore[reportUnknownMemberType]
-    return kind.type, about.get("description", ""), next(iter(about.get("examples", ())), "")
-
-
-def _values(kind: inspect.Type) -> str:
-    """The values of a type in words."""
-    match kind:
-        case inspect.BoolType():
-            return "true or false"
-        case inspect.LiteralType(values=values):
-            return either(map(str, values))
-        case inspect.IntType():
-            return f"a whole number{_bounds(kind)}"
-        case inspect.FloatType():
-            return f"a number{_bounds(kind)}"
-        case inspect.TupleType(item_types=items):
-            return f"a list of {len(items)}, each {_values(items[0])}"
-        case inspect.VarTupleType(item_type=item):
-            return f"a list, each {_values(item)}"
-        case _:
-            return "text"
-
-
-def _bounds(kind: inspect.IntType | inspect.FloatType) -> str:
-    bounds = {sign: getattr(kind, name) for name, sign in _COMPARED.items()}
-    return " and".join(f" {sign} {bound}" for sign, bound in bounds.items() if bound is not None)

@@ -3,12 +3,22 @@
 Pure.
 """
 
+from collections.abc import Mapping
+
 from msgspec import Struct, structs
 
 from sapwood.core.budget import Budget, budget_of
 from sapwood.core.command_table import TABLE
 from sapwood.core.content import Text, Usage
-from sapwood.core.history_size import calibrated, live_stubs, turn_sizes
+from sapwood.core.cuts import numbered_results
+from sapwood.core.decide.drops import last_request
+from sapwood.core.history_size import (
+    calibrated,
+    dropped_stubs,
+    live_stubs,
+    stubs_save,
+    turn_sizes,
+)
 from sapwood.core.ids import AgentId
 from sapwood.core.live_path import LivePath
 from sapwood.core.settings import Settings
@@ -101,14 +111,20 @@ def categories(state: State, live: LivePath, counter: Counter) -> list[Category]
 def largest(
     state: State, live: LivePath, counter: Counter, names: Names, max_parts: int = 12
 ) -> list[ContextItem]:
-    """The largest items, and what trimming each would free."""
-    ratio, clear = state.ratio(), TABLE["clear"].typed
-    sizes = turn_sizes(live, counter)
+    """The largest items, and the smallest command that takes each out of view."""
+    ratio, front = state.ratio(), front_texts(structs.replace(live, loaded=()))
+
+    def count(raw: int) -> Count:
+        return calibrated(raw, counter, ratio)
+
+    quoted = [counter.count(framed_quotation(each).text).tokens for each in live.loaded]
+    summary = sum(counter.count(part.text).tokens for part in front)
+    keep_all = " ".join([TABLE["clear"].typed, *([str(len(live.turns))] if live.turns else [])])
     items = [
         ContextItem(
             "pin",
             f"{pin.name} from {pin.source}" if pin.source else pin.name,
-            calibrated(counter.count(pin.text).tokens, counter, ratio),
+            count(counter.count(pin.text).tokens),
             f"{TABLE['unpin'].typed} {pin.name}",
         )
         for pin in state.pins
@@ -116,34 +132,79 @@ def largest(
     items += [
         ContextItem(
             "loaded",
-            f"turn {loaded.place or loaded.source}",
-            calibrated(counter.count(framed_quotation(loaded).text).tokens, counter, ratio),
-            clear,
+            f"turn {each.place or each.source}",
+            count(size),
+            keep_all,
+            count(sum(quoted) + summary),
         )
-        for loaded in live.loaded
+        for each, size in zip(live.loaded, quoted, strict=True)
     ]
-    if front := front_texts(structs.replace(live, loaded=())):
-        tokens = sum(counter.count(part.text).tokens for part in front)
+    if front:
         items.append(
             ContextItem(
-                "summary", "and the last request", calibrated(tokens, counter, ratio), clear
+                "summary",
+                "and the last request",
+                count(summary),
+                keep_all,
+                count(sum(quoted) + summary),
             )
         )
-    before = 0
-    for number, (turn, size) in enumerate(zip(live.turns, sizes, strict=True)):
-        before += size
-        left = len(live.turns) - number - 1
+    for turn, trimming in zip(live.turns, _trimmings(live, counter, names), strict=True):
         items.append(
             ContextItem(
                 f"turn #{turn_place(turn.agent, turn.number, names)}",
                 _first_words(turn),
-                calibrated(size, counter, ratio),
-                f"{clear} {left}" if left else clear,
-                calibrated(before, counter, ratio),
+                count(trimming.size),
+                trimming.command,
+                count(trimming.frees),
             )
         )
     items.sort(key=lambda each: -each.size.tokens)
     return items[:max_parts]
+
+
+class _Trimming(Struct, frozen=True):
+    """The raw size of a turn, the smallest command that removes most of it, and what that frees."""
+
+    size: int
+    command: str
+    frees: int
+
+
+def _trimmings(live: LivePath, counter: Counter, names: Names) -> list[_Trimming]:
+    """For each turn in view: a drop of its large result, of all its results, or of the turn.
+
+    The turn of the last request cannot be dropped. A clear moves it out of view, with all before.
+    """
+    drop, clear = TABLE["drop"].typed, TABLE["clear"].typed
+    kept, before = last_request(live), 0
+    found: list[_Trimming] = []
+    pairs = zip(live.turns, turn_sizes(live, counter), live_stubs(live), strict=False)
+    for number, (turn, size, shown) in enumerate(pairs, 1):
+        before += size
+        place = turn_place(turn.agent, turn.number, names)
+        saved = _saved_by_result(turn, shown, counter)
+        most = max(saved, key=lambda each: saved[each], default=0)
+        left = len(live.turns) - number
+        if most and 2 * saved[most] >= size:
+            found.append(_Trimming(size, f"{drop} {place}.{most}", saved[most]))
+        elif saved and (turn is kept or 2 * sum(saved.values()) >= size):
+            found.append(_Trimming(size, f"{drop} --results {place}", sum(saved.values())))
+        elif turn is not kept:
+            found.append(_Trimming(size, f"{drop} {place}", size))
+        else:
+            found.append(_Trimming(size, f"{clear} {left}" if left else clear, before))
+    return found
+
+
+def _saved_by_result(turn: Turn, shown: Mapping[str, str], counter: Counter) -> dict[int, int]:
+    """The raw tokens that a drop of each result would save, by number; those that save some."""
+    saved: dict[int, int] = {}
+    for number, result in numbered_results(turn):
+        if result.call not in shown:
+            save = stubs_save(turn, dropped_stubs(turn, (number,)), counter)
+            saved |= {number: save} if save > 0 else {}
+    return saved
 
 
 def _results(live: LivePath, counter: Counter) -> list[int]:

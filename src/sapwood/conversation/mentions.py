@@ -6,10 +6,14 @@
 import asyncio
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import Event
 
+from msgspec import structs
+
 from sapwood.conversation.completion import Choice, KnownNames, Names
+from sapwood.conversation.prompt_files import files_named
+from sapwood.core.token_count import Count, show_tokens
 from sapwood.workspace.file_index import FileIndex
 from sapwood.workspace.file_walk import ShouldStop, walk
 from sapwood.workspace.safe_paths import ResolvedPath
@@ -19,6 +23,7 @@ _AGE_SECONDS = 5.0
 _AGE_TIMES = 20.0
 _FILES = 8
 _OTHERS = 4
+_PATHS = ("file", "folder")
 _LINES = re.compile(r":\d+(-\d*)?$")
 
 
@@ -92,6 +97,16 @@ def mention_choices(word: str, known: KnownNames, listed: WorkspaceFiles) -> lis
         *_named(typed, known.agents, "agent"),
         *_named(typed, known.conversations, "conversation"),
     ]
+
+
+def with_tokens(choices: Sequence[Choice], folder: str) -> list[Choice]:
+    """The same choices; files and folders with about how many tokens they add to the prompt."""
+    found: list[Choice] = []
+    for each in choices:
+        named = files_named(each.word, folder) if each.help in _PATHS else ()
+        size = f", {show_tokens(Count(named[0].tokens, exact=False))}" if named else ""
+        found.append(structs.replace(each, help=each.help + size))
+    return found
 
 
 def is_complete_mention(word: str, listed: WorkspaceFiles) -> bool:

@@ -17,15 +17,14 @@ from sapwood.conversation.call import Call, Caller, ModelCall, Person, ProgramSe
 from sapwood.conversation.handlers import (
     agents,
     context,
+    goal,
     inspection,
     plans,
     settings,
+    shell,
+    side_questions,
     written_prompts,
 )
-from sapwood.conversation.handlers.agents import wait
-from sapwood.conversation.handlers.goal import goal
-from sapwood.conversation.handlers.shell import jobs, shell
-from sapwood.conversation.handlers.side_questions import btw
 from sapwood.conversation.script import (
     CommandStep,
     Script,
@@ -36,7 +35,7 @@ from sapwood.conversation.script import (
 )
 from sapwood.conversation.session_changes import lags_behind
 from sapwood.conversation.turn_search import search_turns
-from sapwood.core import commands
+from sapwood.core import commands, refusals
 from sapwood.core.checkpoint import Unsaved
 from sapwood.core.command_table import SLASH, TABLE, CommandTable
 from sapwood.core.content import PromptPart, Text, ToolCall
@@ -44,16 +43,6 @@ from sapwood.core.errors import LogError, RefusedError, accepted
 from sapwood.core.events import HUMAN, Actor, InstructionText, Pin
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import DECLARATIONS, Order
-from sapwood.core.refusals import (
-    BadArguments,
-    BadSetting,
-    HumanOnly,
-    Imported,
-    NoConversation,
-    NotSaved,
-    Refusal,
-    TurnIsOpen,
-)
 from sapwood.core.settings import Settings, SettingsChange, Workspace
 from sapwood.core.state import State
 from sapwood.core.tags import Tags
@@ -73,54 +62,15 @@ _log = logging.getLogger("sapwood.commands")
 
 Handler = Callable[[Call], Awaitable[answers.Answer]]
 
+_MODULES = (agents, context, goal, inspection, plans, settings, shell, side_questions)
 HANDLERS: dict[str, Handler] = {
-    "mark": context.mark,
-    "clear": context.clear,
-    "drop": context.drop,
-    "rewind": context.rewind,
-    "edit": context.edit,
-    "retry": context.retry,
-    "undo": context.undo,
-    "redo": context.redo,
-    "fork": agents.fork,
-    "btw": btw,
-    "send": agents.send,
-    "check-mail": agents.check_mail,
-    "wait": wait,
-    "kill": agents.kill,
-    "compact": context.compact,
-    "recall": inspection.recall,
-    "bring": context.bring,
-    "new": agents.new,
-    "start": agents.start,
-    "agents": agents.agents,
-    "switch": agents.switch,
-    "archive": agents.archive,
-    "unarchive": agents.unarchive,
-    "rename": agents.rename,
-    "answer": settings.answer,
-    "context": inspection.context,
-    "pin": context.pin,
-    "unpin": context.unpin,
-    "replay": inspection.replay,
-    "diff": inspection.diff_contexts,
-    "revert": context.revert,
-    "shell": shell,
-    "jobs": jobs,
-    "use": written_prompts.use,
-    "model": settings.model,
-    "system": settings.system,
-    "config": settings.config,
-    "permissions": settings.permissions,
-    "todo": plans.todo,
-    "accept-plan": plans.accept_plan,
-    "goal": goal,
-    "init": written_prompts.init,
-    "review": written_prompts.review,
-    "help": inspection.help_,
-    "exit": inspection.exit_,
+    name.strip("_").replace("_", "-"): handler
+    for module in (*_MODULES, written_prompts)
+    for name, handler in vars(module).items()
+    if not name.startswith("_")
+    if list(getattr(handler, "__annotations__", {})) == ["call", "return"]
 }
-"""The handler of each row of the table."""
+"""The handler of each row of the table, by its name: every public function of a call."""
 
 
 def require_bound(table: CommandTable, handlers: Mapping[str, Handler]) -> None:
@@ -145,13 +95,13 @@ class Outcome(Struct, frozen=True):
     """
 
     step: TextStep | CommandStep
-    answer: answers.Answer | Refusal
+    answer: answers.Answer | refusals.Refusal
     agent: AgentId | None
 
     @property
     def message(self) -> str:
         """The sentence for a person."""
-        if isinstance(self.answer, Refusal):
+        if isinstance(self.answer, refusals.Refusal):
             return self.answer.sentence
         return self.answer.message
 
@@ -210,7 +160,7 @@ class ConversationService:
         *,
         caller: Caller | None = None,
         goal: str = "",
-    ) -> answers.Answer | Refusal:
+    ) -> answers.Answer | refusals.Refusal:
         """Carries out one command. `agent` is None before there is a conversation."""
         call = Call(self.services, run, agent, caller or Person(), goal, prompt=self.prompt)
         try:
@@ -248,7 +198,7 @@ class ConversationService:
         params: TurnParams | None = None,
         reads_instructions: bool = True,
         request: str = "",
-    ) -> answers.Prompted | Refusal:
+    ) -> answers.Prompted | refusals.Refusal:
         """Opens a turn with a prompt; pinned files that changed are read again before it.
 
         The same `command_id` given twice opens one turn. `params` are for this turn alone. Without
@@ -261,12 +211,14 @@ class ConversationService:
         opened = await dispatcher.open(agent)
         state = opened.state
         if state.origin is not None:
-            return Imported(agent, state.origin.source)
+            return refusals.Imported(agent, state.origin.source)
         if services.models is not None:
             services.models.require(state.settings.model)
         runs_in = program_executor(state.settings.model)
         if runs_in and params is not None and params.caller_tools:
-            return BadSetting("params.caller_tools", f"left out: {runs_in.title} has its own tools")
+            return refusals.BadSetting(
+                "params.caller_tools", f"left out: {runs_in.title} has its own tools"
+            )
         if runs_in and services.sessions and session_in(state, runs_in.program):
             await services.sessions.prepare(agent, changes=False)
             opened = await dispatcher.open(agent)
@@ -288,7 +240,7 @@ class ConversationService:
         start = commands.StartTurn(agent, parts, read, params=params)
         why = command_meta(actor, command=command_id, request=request)
         done = await dispatcher.dispatch(start, why)
-        if isinstance(done, Refusal):
+        if isinstance(done, refusals.Refusal):
             return done
         if services.start_work is not None:
             services.start_work()
@@ -391,12 +343,16 @@ class ConversationService:
         done = await self.dispatch(command, actor, command_id=command_id, request=asked)
         return answers.MailSent(to, done.message, done.events)
 
-    async def interrupt(self, agent: AgentId, reason: str = "") -> answers.Changed | Refusal:
+    async def interrupt(
+        self, agent: AgentId, reason: str = ""
+    ) -> answers.Changed | refusals.Refusal:
         """Stops the open turn, whichever process runs it, and keeps what was there."""
         dispatcher = self.services.space.dispatcher
         done = await dispatcher.dispatch(commands.InterruptTurn(agent, reason), command_meta())
         return (
-            done if isinstance(done, Refusal) else answers.Changed(agent, done.message, done.events)
+            done
+            if isinstance(done, refusals.Refusal)
+            else answers.Changed(agent, done.message, done.events)
         )
 
     async def checkpoint(
@@ -410,7 +366,7 @@ class ConversationService:
         state = (await self.services.space.dispatcher.open(agent)).state
         saved = await self.services.checkpoints().save(state.workspace, agent)
         if isinstance(saved, Unsaved):
-            raise RefusedError(NotSaved(saved.reason))
+            raise RefusedError(refusals.NotSaved(saved.reason))
         tip = state.context.tip
         if state.open is not None:
             command = commands.MakeCheckpoint(agent, saved, state.open.first, "before")
@@ -526,7 +482,7 @@ class ConversationService:
         step, person = chunk[-1], person or Person()
         if isinstance(step, TextStep):
             if agent is None:
-                return Outcome(step, NoConversation(), agent)
+                return Outcome(step, refusals.NoConversation(), agent)
             answer = await self.prompt(
                 agent, step.parts, actor=person.actor, command_id=person.command_id
             )
@@ -589,7 +545,7 @@ class ConversationService:
             outcome = await self.step(current, chunk, person=caller)
             outcomes.append(outcome)
             current = outcome.agent
-            if isinstance(outcome.answer, Refusal):
+            if isinstance(outcome.answer, refusals.Refusal):
                 break
         return outcomes
 
@@ -609,7 +565,7 @@ class ConversationService:
         runs = self.services.start_work is not None or self.services.sync_session is not None
         is_run_here = runs and state.origin is None
         if self.services.sessions is None and state.origin and row.on_session == "changes":
-            raise RefusedError(Imported(state.agent, state.origin.source))
+            raise RefusedError(refusals.Imported(state.agent, state.origin.source))
         return None if is_run_here else self.services.sessions
 
     async def _require_allowed(self, call: Call) -> None:
@@ -617,11 +573,11 @@ class ConversationService:
         row = call.run.command
         if isinstance(call.caller, ModelCall):
             if row.who != "both":
-                raise RefusedError(HumanOnly(row.typed))
+                raise RefusedError(refusals.HumanOnly(row.typed))
         elif not row.during_turn and call.current and (await call.opened()).state.open:
-            raise RefusedError(TurnIsOpen(row.typed))
+            raise RefusedError(refusals.TurnIsOpen(row.typed))
         if call.run.args and not row.arguments:
-            raise RefusedError(BadArguments(row.line, f"{row.typed} stands alone."))
+            raise RefusedError(refusals.BadArguments(row.line, f"{row.typed} stands alone."))
 
 
 async def _synced(sessions: ProgramSessions, call: Call, answer: answers.Answer) -> answers.Answer:
@@ -639,7 +595,7 @@ def _note_without_effect(call: Call, what: str) -> None:
     _log.info("%s of %s on %s %s", call.run.command.typed, who, call.current or "nobody", what)
 
 
-def _next_agent(agent: AgentId | None, answer: answers.Answer | Refusal) -> AgentId | None:
+def _next_agent(agent: AgentId | None, answer: answers.Answer | refusals.Refusal) -> AgentId | None:
     """The agent that the steps after this answer are for."""
     match answer:
         case answers.ConversationStarted(agent=fresh):

@@ -153,7 +153,9 @@ class SessionChanges:
             return
         if (await self._space.dispatcher.open(agent)).state.origin is None:
             space = self._space
-            await catch_up(space.dispatcher, space.log, space.space, agent)
+            await catch_up(
+                space.dispatcher, space.log, space.space, agent, lambda: self._is_in_use(session)
+            )
             return
         # Nobody has the session open, so its last turn has ended, whatever its rows say.
         importer = Importer(
@@ -169,6 +171,13 @@ class SessionChanges:
             raise RefusedError(SessionInUse(str(error))) from error
         finally:
             await importer.close()
+
+    async def _is_in_use(self, session: ProgramSession) -> bool:
+        try:
+            await self._provider_of(session.program).require_at_rest(session)
+        except SessionBusy:
+            return True
+        return False
 
     async def sync_session(self, agent: AgentId) -> str:
         """Brings the session to the present history. Returns how to go on in the program.

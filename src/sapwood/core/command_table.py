@@ -632,7 +632,8 @@ HELP_TOPICS: dict[str, str] = {
     "keys": "F1 lists every key. To change one, type in a shell: "
     "sapwood config set screen.keys.sidebar f5",
     "mcp": "Tools of MCP servers. To add a server, type in a shell: "
-    'sapwood config set servers.NAME \'{command = ["files", "--here"]}\'',
+    'sapwood config set servers.NAME \'{command = ["files", "--here"]}\'. sapwood mcp list shows '
+    "whether each is connected, and sapwood mcp login NAME logs in to one",
 }
 """What `/help` says of things that are no commands."""
 

@@ -505,7 +505,7 @@ class Rewind(_Command, frozen=True):
     """Go back to a mark; without a name, to the newest. `note` is put into the next prompt.
 
     With `before`, go back to before that turn instead; `context` is the context there, and `place`
-    is how people name the turn, such as `3` or `NAME/3`.
+    is how people name the turn, such as `3` or `NAME/3`. `cause` is the command that asked for it.
     """
 
     mark: str | None = None
@@ -513,6 +513,7 @@ class Rewind(_Command, frozen=True):
     before: TurnRef | None = None
     context: Context | None = None
     place: str = ""
+    cause: Literal["rewind", "retry"] = "rewind"
 
 
 class Undo(_Command, frozen=True):

@@ -17,7 +17,9 @@ from sapwood.core.ids import AgentId, EventRef, TurnRef
 
 Moved = Literal["head", "tip"]
 
-StepCause = Literal["", "clear", "keep", "compact", "window", "rewind", "revert", "load", "drop"]
+StepCause = Literal[
+    "", "clear", "keep", "compact", "window", "rewind", "retry", "revert", "load", "drop"
+]
 """What made a step; empty if a version before this field made it."""
 
 

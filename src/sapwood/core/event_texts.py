@@ -116,9 +116,9 @@ def event_texts(event: Event) -> EventTexts:
             return EventTexts(f"{job} {line}", line, notice, "▷")
         case events.JobEnded(job, result, output):
             text = f"Job {job} in the background: {_one_line(result)}"
-            return EventTexts(f"{job} {result}", output, text, "□")
+            return EventTexts(f"{job} {result}", output, text, "□", said=0)
         case events.ShellRan(line, output):
-            return EventTexts(f"{line}: {output[:500]}", f"{line}\n{output}")
+            return EventTexts(f"{line}: {output[:500]}", f"{line}\n{output}", said=len(line))
         case events.GoalSet(_, text, check):
             line = f"{text}{f' · check: {check}' if check else ''}"
             return EventTexts(line, text, f"Goal: {_one_line(line)}", "◎")
@@ -204,6 +204,8 @@ def event_texts(event: Event) -> EventTexts:
             return EventTexts(f"{'results of ' if only else ''}{' '.join(map(str, places))}")
         case events.SummaryDropped(model, _, reason):
             return EventTexts(f"{model}: {reason}")
+        case events.ContextRewound(cause="retry", place=place):
+            return EventTexts(f"/retry of turn {place}", "", f"Asked turn {place} again", "↶")
         case events.ContextRewound(before=before, note=note, place=place) if before:
             line = f"to just before turn {place}" if place else "to just before an earlier turn"
             return EventTexts(line, note, f"Rewound {line}", "↶")

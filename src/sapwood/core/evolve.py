@@ -531,7 +531,7 @@ def _rewound(state: State, recorded: Recorded, event: events.ContextRewound) -> 
     )
     before = state.context
     stays = (before.tip, before.mask) == (event.context.tip, event.context.mask)
-    state = _stepped(state, "head" if stays else "tip", recorded.version, "rewind", notes)
+    state = _stepped(state, "head" if stays else "tip", recorded.version, event.cause, notes)
     return structs.replace(state, context=event.context, marks=marks, notes=notes)
 
 

@@ -253,6 +253,30 @@ class SearchHit(Struct, frozen=True):
             return str(self.ref)
         return self.place if "/" in self.place else f"#{self.place}"
 
+    @property
+    def source(self) -> str:
+        """What has the words, if people and models did not say them in a turn.
+
+        >>> SearchHit(EventRef(AgentId("a"), 5), "tool.finished", 0, "heron", 1.0, place="3").source
+        'tool output'
+        """
+        if self.kind == "tool.finished":
+            return "tool output"
+        kind = self.kind.partition(".")[0]
+        return "" if self.place or kind == "turn" else _SOURCES.get(self.kind, kind)
+
+
+_SOURCES = {
+    "agent.started": "name",
+    "agent.renamed": "name",
+    "context.summarized": "summary",
+    "shell.ran": "command",
+    "job.ended": "job output",
+    "todo.written": "to-do list",
+    "prompt.queued": "queued message",
+}
+"""What is found outside of turns, where the first word of its kind is not what people call it."""
+
 
 def summary_of(state: State, history: Count) -> AgentSummary:
     """The summary of an agent for lists. `history` is the size of its live history."""

@@ -165,12 +165,16 @@ class CallHints(Struct, frozen=True):
 
 
 class RetryWait(Struct, frozen=True):
-    """A call of `agent` failed, and attempt number `attempt` of `max_attempts` is in `seconds`."""
+    """A call of `agent` failed, and attempt number `attempt` of `max_attempts` is in `seconds`.
+
+    `unreachable`: the provider did not answer at all; otherwise it asks to try again later.
+    """
 
     agent: str
     seconds: float
     attempt: int
     max_attempts: int
+    unreachable: bool = False
 
 
 class CallReport(Struct, frozen=True, omit_defaults=True):

@@ -3,7 +3,8 @@
 One function ranks for every store and every face. A database only says which events have a term;
 the texts decide. The score of a turn is BM25 with a fixed mean length, plus a little for words that
 stand together as in the query, for other words of the query in the same conversation, and for turns
-that are new. Where texts can be compared by meaning, how much a text is like the query counts too.
+that are new. What tools printed counts less than what people and models said. Where texts can
+be compared by meaning, how much a text is like the query counts too.
 """
 
 import math
@@ -15,7 +16,7 @@ from typing import Generic, TypeVar
 from msgspec import Struct
 
 from sapwood.core.event_texts import event_texts
-from sapwood.core.events import Recorded
+from sapwood.core.events import Recorded, ToolFinished
 from sapwood.core.ids import AgentId, EventRef
 from sapwood.core.log_values import SearchHit
 from sapwood.core.search_query import SearchKey, SearchQuery
@@ -42,9 +43,10 @@ IN_TURNS = ("reply.added", "reply.lost", "tool.finished", "turn.failed")
 
 _K1, _B, _MEAN_CHARACTERS, _MAX_LENGTH = 1.2, 0.4, 400, 3.0
 _MAX_OCCURRENCES = 200
-_OTHER_FORM, _TOGETHER, _CONVERSATION, _NEW = 0.85, 0.25, 0.1, 0.02
-_BY_TOOLS = 0.7
-"""How much a word counts in a tool call, and in the results of an imported turn."""
+_OTHER_FORM, _TOGETHER, _CONVERSATION, _NEW = 0.85, 0.75, 0.1, 0.02
+_BY_TOOLS = 0.6
+"""How much a word counts in a tool call or its result: less, however often it is there, than once
+in what people and models said."""
 _MEANING, _LEAST_LIKENESS = 2.5, 0.2
 """How much likeness counts beside the words, of which the best turn has 1. Events that have no word
 of the query and are less like it are no hits."""
@@ -189,6 +191,7 @@ class _Match(Struct, frozen=True, gc=False):
     end: int
     key: int
     worth: float
+    said: bool = True
 
 
 class _EventMatches(Struct, frozen=True):
@@ -265,18 +268,19 @@ def rank_turns(
         matched = _matches(each.recorded, keys, matcher) or _alike(each.recorded, likeness)
         if matched is not None:
             turns.setdefault(EventRef(each.recorded.agent, each.turn), []).append(matched)
-    counts = {ref: _counts(parts) for ref, parts in turns.items()}
+    words = {
+        ref: {match.key for part in parts for match in part.matches} for ref, parts in turns.items()
+    }
     elsewhere: dict[AgentId, set[int]] = {}
-    for ref, each in counts.items():
+    for ref, each in words.items():
         elsewhere.setdefault(ref.agent, set()).update(each)
     newest = max((part.recorded.at for parts in turns.values() for part in parts), default=0)
     scores: dict[EventRef, float] = {}
     for ref, parts in turns.items():
-        own = counts[ref]
         at = max(part.recorded.at for part in parts)
-        score = _bm25(own, worths, sum(len(part.text) for part in parts))
+        score = _word_score(parts, worths)
         score += _together_bonus(parts, worths)
-        score += _CONVERSATION * sum(worths[key] for key in elsewhere[ref.agent] - own.keys())
+        score += _CONVERSATION * sum(worths[key] for key in elsewhere[ref.agent] - words[ref])
         score *= 1 + _NEW * 0.5 ** ((newest - at) / _MONTH)
         scores[ref] = score
     if likeness:
@@ -391,6 +395,8 @@ def _text_of(recorded: Recorded) -> tuple[str, int]:
     """The text of an event, and how much of its beginning people and models said."""
     texts = event_texts(recorded.event)
     text = normal_text(texts.search)
+    if recorded.kind == ToolFinished.kind:
+        return text, 0
     return text, len(text if texts.said is None else normal_text(texts.search[: texts.said]))
 
 
@@ -400,7 +406,7 @@ def _has_all(text: str, phrases: Sequence[str]) -> bool:
 
 
 def _matched_words(text: str, matcher: _Matcher, said: int) -> list[_Match]:
-    """Where the words of the query are. After the first `said` characters they count less.
+    """Where the words of the query are. Those after the first `said` characters are of tools.
 
     A word begins with its term, and so does a part of an identifier. To look for the terms as
     letters is ten times as fast as to look at every word.
@@ -413,9 +419,8 @@ def _matched_words(text: str, matcher: _Matcher, said: int) -> list[_Match]:
             if at < 0:
                 break
             start, end = (at, at + len(term)) if is_unspaced(term) else _word_at(text, at)
-            share = 1.0 if start < said else _BY_TOOLS
             for key, worth in matcher[text[start:end]]:
-                found[start, key] = _Match(start, end, key, share * worth)
+                found[start, key] = _Match(start, end, key, worth, start < said)
             at = letters.find(term, max(end, at + 1))
     return sorted(found.values(), key=lambda match: (match.start, match.key))
 
@@ -428,19 +433,28 @@ def _word_at(text: str, at: int) -> tuple[int, int]:
     return start, max(found.end() if found else at, at + 1)
 
 
-def _counts(parts: Sequence[_EventMatches]) -> dict[int, float]:
+def _word_score(parts: Sequence[_EventMatches], worths: Sequence[float]) -> float:
+    """How well the words of a turn fit: each word counts where it fits better.
+
+    What was said counts by BM25. What tools printed counts once, however often and in however much
+    output it is there.
+    """
+    length = 1 - _B + _B * min(_spoken(parts) / _MEAN_CHARACTERS, _MAX_LENGTH)
     counts: dict[int, float] = {}
-    for part in parts:
-        for match in part.matches:
+    printed: dict[int, float] = {}
+    for match in (match for part in parts for match in part.matches):
+        if match.said:
             counts[match.key] = counts.get(match.key, 0.0) + match.worth
-    return counts
+        else:
+            printed[match.key] = max(printed.get(match.key, 0.0), _BY_TOOLS * match.worth)
+    said = {key: count * (_K1 + 1) / (count + _K1 * length) for key, count in counts.items()}
+    keys = sorted(said.keys() | printed.keys())
+    return sum(worths[key] * max(said.get(key, 0.0), printed.get(key, 0.0)) for key in keys)
 
 
-def _bm25(counts: Mapping[int, float], worths: Sequence[float], characters: int) -> float:
-    length = 1 - _B + _B * min(characters / _MEAN_CHARACTERS, _MAX_LENGTH)
-    return sum(
-        worths[key] * count * (_K1 + 1) / (count + _K1 * length) for key, count in counts.items()
-    )
+def _spoken(parts: Sequence[_EventMatches]) -> int:
+    """How many characters people and models said."""
+    return sum(max(0, min(part.said, len(part.text))) for part in parts)
 
 
 def _together_bonus(parts: Sequence[_EventMatches], worths: Sequence[float]) -> float:
@@ -475,7 +489,8 @@ def _best_window(matches: Sequence[_Match], worths: Sequence[float]) -> tuple[fl
         last = first
         while last < len(matches) and matches[last].end - match.start <= _WINDOW:
             each = matches[last]
-            keys[each.key] = max(keys.get(each.key, 0.0), worths[each.key] * each.worth)
+            worth = worths[each.key] * each.worth * (1.0 if each.said else _BY_TOOLS)
+            keys[each.key] = max(keys.get(each.key, 0.0), worth)
             last += 1
         worth = sum(keys.values())
         if worth > best + 1e-9:

@@ -11,6 +11,7 @@ import asyncio
 import os
 import platform
 import re
+import socket
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -124,6 +125,8 @@ async def _check_server(name: str, box: McpToolbox) -> Finding:
         await box.close()
     if box.trouble:
         return Finding(topic, "broken", box.trouble)
+    if box.notice:
+        return Finding(topic, "open", box.notice)
     return Finding(topic, "ok", f"offers {counted(tools, 'tool')}")
 
 
@@ -249,6 +252,8 @@ async def _reach(url: str) -> Finding:
                 await writer.wait_closed()
     except (OSError, TimeoutError) as problem:
         why = str(problem) or "no answer"
+        if isinstance(problem, socket.gaierror):
+            why = "its name was not found. Check the network and the address."
         return Finding("network", "broken", f"{place} cannot be reached: {why}")
     return Finding("network", "ok", f"{place} can be reached")
 

@@ -17,6 +17,15 @@ RETRY_AFTER = (1.0, 2.0, 4.0)
 LOG_RETRY_SECONDS = 1.0
 """Seconds to wait before each retry while the log's database cannot be reached."""
 
+SUSPECT_DEATHS = 2
+"""An agent in whose drives so many processes have died is driven without others of that kind."""
+
+MAX_DEATHS = 4
+"""An agent in whose drives so many processes have died is not driven any more."""
+
+GiveUp = Callable[[Space, AgentId, int], Awaitable[None]]
+"""Ends the turn of an agent in whose drives so many processes have died."""
+
 _log = logging.getLogger("sapwood.engine")
 
 
@@ -102,3 +111,17 @@ def is_own_cancellation(problem: BaseException) -> bool:
     task = asyncio.current_task()
     cancelled = isinstance(problem, asyncio.CancelledError)
     return cancelled and task is not None and task.cancelling() > 0
+
+
+def log_given_up(agent: AgentId) -> None:
+    """Logs that an agent is not driven any more, because of the deaths."""
+    _log.error(
+        "Agent '%s' is no longer run: %d processes died while running it.", agent, MAX_DEATHS
+    )
+
+
+def log_suspect(agent: AgentId, deaths: int) -> None:
+    """Logs that an agent may be the cause of deaths."""
+    _log.warning(
+        "Agent '%s' may end processes that run it: %d died while running it.", agent, deaths
+    )

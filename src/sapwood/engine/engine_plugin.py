@@ -1,10 +1,10 @@
 """Engines that plug-ins add, by entry points of the group `sapwood.engines`."""
 
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol, cast, runtime_checkable
 
 from sapwood.config.config_file import Config
 from sapwood.core.errors import PluginError
-from sapwood.engine.drives import EngineError
+from sapwood.engine.drives import EngineError, GiveUp
 from sapwood.engine.limits import DriveLimits
 from sapwood.plugins import load_plugin
 
@@ -27,6 +27,16 @@ class EnginePlugin(Protocol):
     async def check(self, config: Config) -> str:
         """Returns in a few words what the engine uses. Raises `EngineError` if it cannot work."""
         ...
+
+
+@runtime_checkable
+class CountsDeaths(Protocol):
+    """An engine that knows in which drives processes died.
+
+    `give_up` is awaited instead of the next drive after `MAX_DEATHS` of them.
+    """
+
+    give_up: GiveUp | None
 
 
 def load_engine(name: str) -> EnginePlugin:

@@ -50,6 +50,8 @@ class Intervals(Struct, frozen=True):
     - `dead_after`: how long a worker may show nothing before the others treat it as dead.
     - `grace`: how long a cancelled drive may take to end.
     - `retry_after`: the pauses before each retry of a drive that failed.
+    - `after_deaths`: how long an agent waits that may be the cause of deaths. Meanwhile whatever
+      starts workers again can do so, and the other agents continue.
     """
 
     poll: float = 0.2
@@ -57,6 +59,7 @@ class Intervals(Struct, frozen=True):
     dead_after: float = 2.5
     grace: float = 10.0
     retry_after: tuple[float, ...] = RETRY_AFTER
+    after_deaths: float = 10.0
 
 
 class FairSlots:

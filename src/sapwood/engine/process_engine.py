@@ -21,7 +21,17 @@ from msgspec import Struct
 from sapwood.core.errors import LogUnavailable
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import AvailabilityListener
-from sapwood.engine.drives import DriveFunction, EngineError, NotServed, drive_with_retries
+from sapwood.engine.drives import (
+    MAX_DEATHS,
+    SUSPECT_DEATHS,
+    DriveFunction,
+    EngineError,
+    GiveUp,
+    NotServed,
+    drive_with_retries,
+    log_given_up,
+    log_suspect,
+)
 from sapwood.engine.limits import DriveLimits, Intervals, KeyLimiter
 from sapwood.engine.wake_database import Claim, WakeDatabase, open_wake_database
 from sapwood.engine.wake_requests import (
@@ -38,6 +48,7 @@ from sapwood.engine.workers import (
     process_has_ended,
     process_is_running,
 )
+from sapwood.log_fields import within_fields
 from sapwood.metrics import METRICS
 
 _MAX_STARTED_HERE = 16
@@ -46,14 +57,7 @@ _MAX_STARTED_HERE = 16
 _LEFT_TO_WORKERS = 10.0
 """Seconds for which a process lets workers take an agent that was woken elsewhere."""
 
-_SUSPECT = 2
-"""An agent in whose drives so many processes have died is driven without others of that kind."""
-_MAX_DEATHS = 4
-"""An agent in whose drives so many processes have died is not driven any more."""
-
 _Key = tuple[Space, AgentId]
-GiveUp = Callable[[Space, AgentId, int], Awaitable[None]]
-"""Ends the turn of an agent in whose drives so many processes have died."""
 
 _log = logging.getLogger("sapwood.engine")
 
@@ -127,6 +131,7 @@ class ProcessEngine:
         self._unrecorded: dict[_Key, WakeRequest] = {}
         self._left: set[_Key] = set()
         self._seen_waiting: dict[_Key, float] = {}
+        self._seen_suspects: dict[str, float] = {}
         self._unheld: dict[_Key, Claim] = {}
         self._look = asyncio.Event()
         self._is_limited = self._limits.counts_keys or bool(self._limits.share)
@@ -329,7 +334,7 @@ class ProcessEngine:
             held.task = None
 
     def _is_deadly(self, request: WakeRequest) -> bool:
-        return self._give_up is not None and self._deaths(request) >= _MAX_DEATHS
+        return self._give_up is not None and self._deaths(request) >= MAX_DEATHS
 
     def _deaths(self, request: WakeRequest) -> int:
         """How many processes died in drives of this agent. One that beats again was only slow."""
@@ -338,12 +343,8 @@ class ProcessEngine:
     async def _given_up(self, space: Space, agent: AgentId) -> None:
         """Instead of a drive: every process that began one has died."""
         assert self._give_up is not None
-        _log.error(
-            "Agent '%s' is no longer run: %d processes died while running it.",
-            agent,
-            _MAX_DEATHS,
-        )
-        await self._give_up(space, agent, _MAX_DEATHS)
+        log_given_up(agent)
+        await self._give_up(space, agent, MAX_DEATHS)
 
     async def _finish(self, database: WakeDatabase, held: _Held) -> None:
         """Deletes the request, unless the agent was woken meanwhile, here or elsewhere.
@@ -442,23 +443,38 @@ class ProcessEngine:
         if free <= 0:
             self._others_wait = True
             return
-        waiting = self._without_second_suspect(await database.waiting(self._limits, free))
+        waiting = self._without_suspects(await database.waiting(self._limits, free))
         if self._has_workers and not self._is_worker:
             waiting = self._ours(waiting)
         taken = await self._turns.take(waiting, running, lambda each: self._claim(database, each))
         self._others_wait = self._is_limited or taken >= free
 
-    def _without_second_suspect(self, waiting: list[WakeRequest]) -> list[WakeRequest]:
+    def _without_suspects(self, waiting: list[WakeRequest]) -> list[WakeRequest]:
         """Leaves at most one agent that may be the cause of deaths, and none if one runs here.
 
-        So only the cause is still there when the next process dies.
+        So only the cause is still there when the next process dies. Each of them waits for a while
+        after it was seen, so that it does not end the last process before the others are back. One
+        that is given up has no drive, so it does not wait.
         """
-        suspects = [each for each in waiting if self._deaths(each) >= _SUSPECT]
-        if not suspects:
-            return waiting
+        suspects = [each for each in waiting if self._deaths(each) >= SUSPECT_DEATHS]
+        now, before = monotonic(), self._seen_suspects
+        for each in suspects:
+            if each.drive not in before and not self._is_deadly(each):
+                with within_fields(space=each.space, agent=each.agent):
+                    log_suspect(each.agent, self._deaths(each))
+        self._seen_suspects = since = {each.drive: before.get(each.drive, now) for each in suspects}
         running = (self._deaths(held.request) for held in self._held.values() if held.task)
-        left = suspects if max(running, default=0) >= _SUSPECT else suspects[1:]
-        return [each for each in waiting if each not in left]
+        if max(running, default=0) >= SUSPECT_DEATHS:
+            ready: list[WakeRequest] = []
+        else:
+            rest = self._intervals.after_deaths
+            ready = [
+                each
+                for each in suspects
+                if self._is_deadly(each) or now - since[each.drive] >= rest
+            ]
+        left = [each.drive for each in suspects if each not in ready[:1]]
+        return [each for each in waiting if each.drive not in left]
 
     def _ours(self, waiting: list[WakeRequest]) -> list[WakeRequest]:
         """Those that were woken here, and those that no worker has taken for a while."""

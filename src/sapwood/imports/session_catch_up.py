@@ -1,11 +1,12 @@
 """Records turns that a person made in the program itself, in the agent that Sapwood runs there.
 
 Such turns come after the newest turn whose rows the log knows. Nothing is recorded if a command has
-moved the context since the session was last in step: then the next prompt syncs it.
+moved the context since the session was last in step: then the next prompt syncs it. A turn that the
+program is still running is recorded when it has ended.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Collection
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from contextlib import aclosing
 from pathlib import Path
 
@@ -26,8 +27,17 @@ _FIRST_PAGE, _PAGE = 8, 512
 _SAID = b'"user"'
 
 
-async def catch_up(dispatcher: Dispatcher, log: Log, space: Space, agent: AgentId) -> int:
-    """Records the turns that are new in the agent's session. Returns how many there were."""
+async def catch_up(
+    dispatcher: Dispatcher,
+    log: Log,
+    space: Space,
+    agent: AgentId,
+    is_in_use: Callable[[], Awaitable[bool]],
+) -> int:
+    """Records the turns that are new in the agent's session. Returns how many there were.
+
+    If the last one has not ended, `is_in_use` says whether a process has the session open.
+    """
     state = (await dispatcher.open(agent)).state
     held = state.session
     if held is None or state.origin is not None or state.open is not None or state.notes:
@@ -40,6 +50,8 @@ async def catch_up(dispatcher: Dispatcher, log: Log, space: Space, agent: AgentI
     own = await own_rows(log, space, agent)
     program, path = held.session.program, Path(held.session.path)
     new = await asyncio.to_thread(_turns_after, path, program, known, own)
+    if new and new[-1].status == "open" and await is_in_use():
+        new.pop()
     for turn in new:
         record = RecordTurn(
             agent,

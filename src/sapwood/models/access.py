@@ -114,9 +114,10 @@ class Models:
                 delay = self._retry.delay(failure, attempts, random.random())
                 if has_yielded or delay is None:
                     raise
+                unreachable = failure.kind == "no_network"
             if self._on_wait is not None:
                 most = self._retry.max_attempts
-                self._on_wait(RetryWait(hints.agent, delay, attempts + 1, most))
+                self._on_wait(RetryWait(hints.agent, delay, attempts + 1, most, unreachable))
             await asyncio.sleep(delay)
 
     async def count(self, request: Request, tools: Sequence[ToolSpec] = ()) -> int | None:

@@ -19,7 +19,7 @@ from sapwood.core.model_calls import Failure
 from sapwood.core.refusals.refusal import did_you_mean, nearest
 from sapwood.models.catalogue import model_names
 from sapwood.plugins import load_plugin
-from sapwood.programs.registry import program_executor
+from sapwood.programs.registry import program_executor, programs_with
 
 _SIMILAR = 0.6
 """Names of models are short: those that share half of their letters mean other models."""
@@ -135,7 +135,15 @@ def _unknown_model(name: str, urls: Mapping[str, str]) -> Failure:
         known = [
             each for provider in PROVIDERS.values() for each in model_names(provider.catalogue)
         ]
-        close = nearest(model or name, known, _SIMILAR)
+        programs = [each.name for each in programs_with("provider")]
+        close = nearest(model or name, known if colon else [*programs, *known], _SIMILAR)
+        if not colon and not close:
+            return Failure(
+                "no_model",
+                f"There is no model '{name}', and no agent program of that name: these are "
+                f"{', '.join(programs)}. Write a model as provider:model; the providers are "
+                f"{', '.join(providers)}.",
+            )
     hint = (
         did_you_mean(close) or f" Write provider:model; the providers are {', '.join(providers)}."
     )

@@ -3,16 +3,26 @@
 import asyncio
 import os
 from collections.abc import Callable, Mapping
+from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import ClassVar, Generic, Protocol, TypeVar
 
 from sapwood.config.folders import data_folder
-from sapwood.core.content import Usage
+from sapwood.core.content import RecordedReply, Usage
 from sapwood.core.model_calls import Failure
-from sapwood.core.program_session import ProgramSession
-from sapwood.programs.agent_provider import ProgramInfo, SessionBusy
+from sapwood.core.program_session import NativeRows, ProgramSession
+from sapwood.programs.agent_provider import (
+    ProgramInfo,
+    ProviderEvent,
+    ProviderReply,
+    ProviderResult,
+    SessionBusy,
+    TurnEnd,
+)
 from sapwood.programs.probe.proved_program import ProvedProgram
 from sapwood.programs.program import Program
+from sapwood.programs.transcripts.transcript_events import TranscriptTurn
 
 _SECONDS_TO_REST = 10.0
 _PAUSE = 0.05
@@ -45,6 +55,30 @@ class LiveSession(Protocol):
 
 
 Live = TypeVar("Live", bound=LiveSession)
+
+
+def item_events(turn: TranscriptTurn) -> list[ProviderReply | ProviderResult]:
+    """The replies and results of a turn that a program has run already."""
+    return [
+        ProviderReply(item.parts, item.model, item.usage)
+        if isinstance(item, RecordedReply)
+        else ProviderResult(item.call, item.content, item.error)
+        for item in turn.items
+    ]
+
+
+def recorded_events(
+    turn: TranscriptTurn, rows: NativeRows | None, killed: str
+) -> list[ProviderEvent]:
+    """The events of a turn that a program has run already: its tool calls must not run twice.
+
+    `killed` is why a turn without an end was interrupted.
+    """
+    used = [item.usage for item in turn.items if isinstance(item, RecordedReply) and item.usage]
+    usage = reduce(add, used) if used else None
+    if turn.status == "open":
+        return [*item_events(turn), TurnEnd("interrupted", killed, rows, usage)]
+    return [*item_events(turn), TurnEnd(turn.status, turn.reason, rows, usage)]
 
 
 class SessionProvider(Generic[Live]):
@@ -95,6 +129,10 @@ class SessionProvider(Generic[Live]):
         """Ends all processes at once, with everything that they started."""
         found = [self._live.pop(each) for each in list(self._live)]
         await asyncio.gather(*(each.process.kill() for each in found))
+
+    @property
+    def _home(self) -> Path:
+        return self.about.home(self._environ)
 
     def _path(self) -> str | None:
         return self.about.executable_path(self._environ)

@@ -86,6 +86,7 @@ class ConversationScreen(ConversationView):
         self._files = WorkspaceFiles()
         self._asking: dict[str, asyncio.Task[None]] = {}
         self._pressed: dict[str, float] = {}
+        self._interrupting = False
         self._typed_at = -_PAUSE
         self.last_typed: Callable[[], float] = time.monotonic
 
@@ -368,14 +369,19 @@ class ConversationScreen(ConversationView):
             self.show_message(f"{running.typed} cannot be interrupted. Undo it afterwards.")
         elif self._activity:
             self._stop_commands(running)
-        elif await self.controller.interrupt():
-            self._set_notice("")
-        elif self.stop_waiting():
+        elif await self._interrupt() or self.stop_waiting():
             return
         elif self.composer.on_block:
             await self.action_transcript("leave")
-        elif self._is_second_press("escape"):
+        elif self._is_second_press("escape", self.last_typed()):
             await self.pages.open("rewind")
+
+    async def _interrupt(self) -> bool:
+        """Interrupts the open turn and says so; returns false if no turn is open."""
+        if not await self.controller.interrupt():
+            return False
+        self.show_message("The turn was interrupted. What arrived is kept.")
+        return True
 
     def _stop_commands(self, running: SlashCommand | None) -> None:
         """Stops the commands that run."""
@@ -395,33 +401,56 @@ class ConversationScreen(ConversationView):
         return False
 
     def action_leave_twice(self) -> None:
-        """Copies the selection, clears the composer, stops a command, or quits by two presses."""
+        """Copies the selection, clears the composer, stops what runs, or quits by two presses.
+
+        While something runs, a press only stops it: a second one right behind it does not quit.
+        """
         composer = self.composer
+        at, running = self.last_typed(), TABLE.get(self._activity)
+        stops = self._activity and not (running and running.uninterruptible)
         if selected := self.get_selected_text() or composer.selected_text:
             self.show_message(copy_text(self.application, selected))
             self.clear_selection()
         elif composer.text:
             composer.sent.add(composer.message)
             composer.text = ""
-        elif self._is_second_press("leave"):
-            self.leave()
-        elif (running := TABLE.get(self._activity)) is not None and not running.uninterruptible:
+        elif stops and not self._is_second_press("stop", at):  # a command may not stop
             self._stop_commands(running)
+        elif self._interrupting:  # it does not answer, for example because the log is unavailable
+            self._leave_on_second(at)
         else:
-            state = self._surroundings.state if self._surroundings else None
-            stops = self.controller.session.ends_with_process(state) if state else ""
-            notice = f"Press ctrl+c again to quit. Everything is saved.{stops}"
-            self.show_message(notice)
-            self.set_timer(_TWICE, lambda: self._take_back(notice))
+            self._interrupt_or_leave(at)
+
+    @work(group=COMMAND)
+    async def _interrupt_or_leave(self, at: float) -> None:
+        """Interrupts the turn; if nothing runs, quits at the second press."""
+        self._interrupting = True
+        try:
+            if not await self._interrupt() and not self.stop_waiting():
+                self._leave_on_second(at)
+        except SapwoodError as error:
+            self.show_refusal(str(error))
+        finally:
+            self._interrupting = False
+
+    def _leave_on_second(self, at: float) -> None:
+        if self._is_second_press("leave", at):
+            self.leave()
+            return
+        state = self._surroundings.state if self._surroundings else None
+        stops = self.controller.session.ends_with_process(state) if state else ""
+        notice = f"Press ctrl+c again to quit. Everything is saved.{stops}"
+        self.show_message(notice)
+        self.set_timer(_TWICE, lambda: self._take_back(notice))
 
     def _take_back(self, notice: str) -> None:
         """Removes a message that no longer holds, if it is still shown."""
         if self.message == notice and self.application.is_running:
             self._set_notice("")
 
-    def _is_second_press(self, key: str) -> bool:
-        """Whether a key was typed twice within `_TWICE` seconds."""
-        at, before = self.last_typed(), self._pressed.get(key, -_TWICE)
+    def _is_second_press(self, key: str, at: float) -> bool:
+        """Whether a key that was typed at this time was typed twice within `_TWICE` seconds."""
+        before = self._pressed.get(key, -_TWICE)
         self._pressed[key] = at
         return at - before < _TWICE
 

@@ -9,7 +9,7 @@ and the work that those started is done. Letters that follow letters into the sa
 at once: the queue of that field keeps them in order.
 
 Work that hangs, for example because the database is away, holds back the keys after it. Pressing
-ctrl+c twice releases them, in their order, so that a person can always leave.
+ctrl+c twice releases them, in their order, so that a person can always exit.
 """
 
 import asyncio

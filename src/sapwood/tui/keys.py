@@ -20,7 +20,12 @@ class Key(Struct, frozen=True):
 
 KEYS: tuple[Key, ...] = (
     Key("interrupt", "escape", "escape", "Close the open list, or interrupt the turn", "Interrupt"),
-    Key("leave", "ctrl+c", "leave_twice", "Copy the selection, or clear the text; twice: quit"),
+    Key(
+        "leave",
+        "ctrl+c",
+        "leave_twice",
+        "Copy the selection, clear the text, stop what runs; twice: quit",
+    ),
     Key("suspend", "ctrl+z", "app.suspend_process", "Suspend to the shell; 'fg' comes back"),
     Key("palette", "ctrl+p", "app.command_palette", "Find a command by name", "Commands"),
     Key("mode", "shift+tab", "mode", "Next permission mode: ask, accept-edits, plan", "Mode"),

@@ -59,6 +59,10 @@ async def open_screen(
         agent = await find(connection, typed)
     else:
         agent = await last_conversation(connection, None if is_remote else folder, model)
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise SapwoodError(
+            'The screen needs a terminal. Without one, type: sapwood run -p "PROMPT"'
+        )
     kind = SapwoodApp
     if inline:
         if os.name == "nt":

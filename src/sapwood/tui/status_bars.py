@@ -171,7 +171,8 @@ def limit_line(at: int) -> str:
 def wait_line(wait: RetryWait, seconds: float) -> str:
     """That a call failed, and in how many seconds it is tried again."""
     attempt = f"attempt {wait.attempt} of {wait.max_attempts}"
-    return f"the provider is busy, {attempt} in {max(0, ceil(seconds))} s · esc stops it"
+    what = "cannot be reached" if wait.unreachable else "is busy"
+    return f"the provider {what}, {attempt} in {max(0, ceil(seconds))} s · esc stops it"
 
 
 def welcome_text(config: Config, folder: str) -> Content:

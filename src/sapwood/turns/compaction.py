@@ -33,6 +33,7 @@ from sapwood.analysis.judgement.summary_list import (
 from sapwood.analysis.ledger.entries import Decision, Question, render_ledger
 from sapwood.analysis.ledger.ledger_builder import ledger_of
 from sapwood.analysis.probes import SummaryCheck, check_summary, probes_of
+from sapwood.core import refusals
 from sapwood.core.command_table import TABLE
 from sapwood.core.commands import CommandMeta, Compact, DropSummary, RecordJudgement
 from sapwood.core.content import Text, Usage
@@ -42,14 +43,6 @@ from sapwood.core.history_size import calibrated, history
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Answer, CallHints, Failure, ToolSpec
 from sapwood.core.plural import counted
-from sapwood.core.refusals import (
-    BudgetReached,
-    Imported,
-    Refusal,
-    SummaryLacking,
-    SummaryTooLong,
-    TurnIsOpen,
-)
 from sapwood.core.settings import Settings
 from sapwood.core.state import State
 from sapwood.core.turn import Turn
@@ -123,12 +116,12 @@ class SummaryDraft(Struct, frozen=True):
             lines.append(_SHORTEN.format(words=words_of(self.settings)))
         return " ".join(lines)
 
-    def problem(self, turns: int) -> Refusal | None:
+    def problem(self, turns: int) -> refusals.Refusal | None:
         """Why this summary of so many turns is not used; None if it is good enough."""
         if self.lacks:
-            return SummaryLacking(turns, self.checked.probes, self.checked.missing)
+            return refusals.SummaryLacking(turns, self.checked.probes, self.checked.missing)
         if self.is_too_long:
-            return SummaryTooLong(self.tokens, self.settings.summary_cap)
+            return refusals.SummaryTooLong(self.tokens, self.settings.summary_cap)
         return None
 
 
@@ -180,7 +173,7 @@ class Compactor:
         anyway: bool = False,
         why: CommandMeta | None = None,
         wanted: str = "",
-    ) -> Done | Refusal:
+    ) -> Done | refusals.Refusal:
         """Replaces all but the last `keep` turns by a checked summary.
 
         `wanted` is what a person wants to be kept, in their words. A summary that lacks too much or
@@ -190,12 +183,12 @@ class Compactor:
         """
         opened = await self._dispatcher.open(agent)
         if opened.state.origin is not None:
-            return Imported(agent, opened.state.origin.source)
+            return refusals.Imported(agent, opened.state.origin.source)
         if opened.state.open is not None:
-            return TurnIsOpen(TABLE["compact"].typed)
+            return refusals.TurnIsOpen(TABLE["compact"].typed)
         return await self._compact(opened, keep, anyway=anyway, why=why, wanted=wanted)
 
-    async def complete(self, agent: AgentId, keep: int = 0) -> Done | Refusal:
+    async def complete(self, agent: AgentId, keep: int = 0) -> Done | refusals.Refusal:
         """Completes the open turn of a model that asked to compact, with a checked summary.
 
         The turn stays open if the summary is not used. Raises `Failure` if there is none.
@@ -210,7 +203,7 @@ class Compactor:
         anyway: bool = False,
         why: CommandMeta | None = None,
         wanted: str = "",
-    ) -> Done | Refusal:
+    ) -> Done | refusals.Refusal:
         state, turns = opened.state, opened.live.all_turns
         leaving = turns[: max(0, len(turns) - max(0, keep))]
         if not leaving:
@@ -233,7 +226,7 @@ class Compactor:
                 raise
             finally:
                 counting.cancel()
-            if isinstance(answer, Refusal):
+            if isinstance(answer, refusals.Refusal):
                 await self._record_unused(state, account, answer.sentence)
             elif not answer.events or answer.repeated:
                 await self._record_unused(state, account, answer.message)
@@ -259,7 +252,7 @@ class Compactor:
         ended: Callable[[Compact], None],
         counting: Awaitable[int],
         why: CommandMeta | None,
-    ) -> Done | Refusal:
+    ) -> Done | refusals.Refusal:
         state = opened.state
         # Any text between a signed summary and turns that stay would invalidate their thinking.
         listed = "" if draft.signature and keep else listed_ledger(opened, leaving, draft)
@@ -282,7 +275,7 @@ class Compactor:
         id, request = (why.id, why.request) if why else (None, "")
         meta = command_meta(SYSTEM, command=id, request=request)
         done = await self._dispatcher.dispatch(command, meta)
-        if isinstance(done, Refusal) or not done.events or done.repeated:
+        if isinstance(done, refusals.Refusal) or not done.events or done.repeated:
             return done
         await self._keep_judgement(state, draft)
         return structs.replace(done, message=f"{done.message}{draft.list_note}")
@@ -437,9 +430,9 @@ class Compactor:
             opened, request, self._tools, counter, instruction, summarised=summarised
         )
         stored = await self._dispatcher.dispatch(manifest, command_meta(SYSTEM))
-        if isinstance(stored, BudgetReached):
+        if isinstance(stored, refusals.BudgetReached):
             raise Failure("budget", stored.sentence)
-        if isinstance(stored, Refusal):
+        if isinstance(stored, refusals.Refusal):
             raise Failure(
                 "other", "The conversation changed in the meantime. Nothing was compacted."
             )

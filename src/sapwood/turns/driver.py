@@ -110,7 +110,8 @@ class Driver:
         fallback: Sequence[str] = (),
     ) -> None:
         self._params = params or TurnParams()
-        self._fallback = tuple(fallback)
+        self.fallback = tuple(fallback)
+        """May be replaced: the next failure uses the new ones."""
         self._log, self._space = dispatcher.log, dispatcher.space
         self._dispatcher = dispatcher
         self._models = models
@@ -453,8 +454,8 @@ class Driver:
             return False
         opened, turn = await self._open_turn(turn)
         failed = opened.state.settings.model
-        after = self._fallback.index(failed) + 1 if failed in self._fallback else 0
-        usable = [each for each in self._fallback[after:] if program_executor(each) is None]
+        after = self.fallback.index(failed) + 1 if failed in self.fallback else 0
+        usable = [each for each in self.fallback[after:] if program_executor(each) is None]
         if not usable or turn.streamed:
             return False
         why = f"{failed} failed: {failure}"

@@ -2,13 +2,22 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from sapwood.core.model_calls import Effect, ToolOutcome, ToolSpec, ToolUse
 from sapwood.core.refusals import nearest
 
 if TYPE_CHECKING:
     from sapwood.turns.tool_calls import Toolbox
+
+
+@runtime_checkable
+class ExplainsMissing(Protocol):
+    """A toolbox that may lack tools which it had at another time."""
+
+    def why_missing(self, tool: str) -> str:
+        """Why it does not have a tool now; empty if the tool is none of its own."""
+        ...
 
 
 class CombinedToolbox:
@@ -42,7 +51,13 @@ class CombinedToolbox:
         if owner is None:
             close = " or ".join(nearest(use.call.name, tuple(self._owners)))
             hint = f" Did you mean {close}?" if close else ""
-            return ToolOutcome(f"There is no tool {use.call.name}.{hint}", error=True)
+            reasons = [
+                part.why_missing(use.call.name)
+                for part in self._parts
+                if isinstance(part, ExplainsMissing)
+            ]
+            why = "".join(f" {reason}" for reason in reasons if reason) or hint
+            return ToolOutcome(f"There is no tool {use.call.name}.{why}", error=True)
         return await owner.run(use)
 
     async def close(self) -> None:

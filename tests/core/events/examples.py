@@ -252,6 +252,7 @@ EXAMPLES: tuple[Event, ...] = (
     ContextTrimmed("clear", None, notes_dropped=True, exact=True),
     ContextTrimmed("keep", TurnRef(LEAD, 10, 15), 2, keep=3),
     ContextRewound("", 11, CONTEXT, before=12),
+    ContextRewound("", 11, CONTEXT, before=12, place="3", cause="retry"),
     AgentStarted(by="script"),
     ContextSummarized("It was about numbers."),
     ContextSummarized("It was about numbers.", "changed: a.py", 0.875, "gpt-5", Usage(1200)),

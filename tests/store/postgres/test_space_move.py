@@ -1,7 +1,7 @@
 """A space moves between two databases while it is used, and has one owner at every moment."""
 
 import asyncio
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable
 
 import asyncpg
 import pytest
@@ -26,7 +26,8 @@ from sapwood.store.master_keys import MasterKeys
 from sapwood.store.postgres import PostgresLog, space_move
 from sapwood.store.postgres.cell_directory import CellDirectory, CellFence
 from sapwood.store.postgres.move_table import MOVER_LOCK
-from sapwood.store.postgres.space_copy import CopyDiffers, SpaceCopy
+from sapwood.store.postgres.space_comparison import CopyDiffers, SpaceComparison
+from sapwood.store.postgres.space_copy import SpaceCopy
 from tests.postgres_session import execute, new_database
 from tests.store.backends import TEST_KEY
 from tests.store.contract import append, commit_of, prompt_event, take
@@ -166,7 +167,7 @@ async def test_what_arrived_in_a_stop_that_took_too_long_arrives_again(
     first, second = cells
     before, after = await PostgresLog.open(first), await PostgresLog.open(second)
     await fill(before)
-    while_used, check_whole = SpaceCopy.while_used, SpaceCopy._check_whole  # pyright: ignore[reportPrivateUsage]
+    while_used, compare_rest = SpaceCopy.while_used, SpaceComparison.compare_rest
     stops = 0
 
     async def used_once_more(copy: SpaceCopy) -> None:
@@ -174,22 +175,77 @@ async def test_what_arrived_in_a_stop_that_took_too_long_arrives_again(
         late = append(ADA, prompt_event(BIG), expected=3 + stops)
         await before.commit(SPACE, commit_of(late))
 
-    async def too_late(copy: SpaceCopy) -> None:
+    async def too_late(comparison: SpaceComparison, changed: Iterable[str]) -> None:
         nonlocal stops
         stops += 1
         if stops == 1:
             execute(first, "UPDATE sapwood.moves SET state = 'leaving', until = NULL")
             raise CopyDiffers("somebody went on")
-        await check_whole(copy)
+        await compare_rest(comparison, changed)
 
     monkeypatch.setattr(SpaceCopy, "while_used", used_once_more)
-    monkeypatch.setattr(SpaceCopy, "_check_whole", too_late)
+    monkeypatch.setattr(SpaceComparison, "compare_rest", too_late)
     monkeypatch.setattr(space_move, "PAUSES", (0.0,))
     report = await move_space(first, SPACE, second)
     assert (report.stops, report.events) == (2, 8)
     assert len(await after.read(SPACE, ADA)) == 5
     for log in (before, after):
         await log.close()
+
+
+async def test_a_stop_compares_only_what_has_changed_since(
+    cells: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = cells
+    before, after = await PostgresLog.open(first), await PostgresLog.open(second)
+    await fill(before)
+    while_used, compare_rows = SpaceCopy.while_used, SpaceComparison._compare_rows  # pyright: ignore[reportPrivateUsage]
+    compared: list[set[str]] = []
+
+    async def used_once_more(copy: SpaceCopy) -> None:
+        await while_used(copy)
+        compared.clear()
+        await before.commit(SPACE, commit_of(append(BOB, prompt_event("late"), expected=3)))
+        await before.commit(SPACE, commit_of(append(CAT, prompt_event("later"))))
+
+    async def noted(comparison: SpaceComparison, agents: Iterable[str]) -> set[str]:
+        compared.append(set(agents))
+        return await compare_rows(comparison, agents)
+
+    monkeypatch.setattr(SpaceCopy, "while_used", used_once_more)
+    monkeypatch.setattr(SpaceComparison, "_compare_rows", noted)
+    report = await move_space(first, SPACE, second)
+    assert compared == [{BOB, CAT}]
+    assert report.agents == 3
+    assert len(await after.read(SPACE, BOB)) == 4
+    for log in (before, after):
+        await log.close()
+
+
+async def test_a_copy_that_differs_stops_the_move(cells: tuple[str, str]) -> None:
+    first, second = cells
+    log = await PostgresLog.open(first)
+    for number, (change, named) in enumerate(
+        (
+            ("UPDATE sapwood.agents SET facts = facts || ' ' WHERE agent = 'bob'", "table agents"),
+            ("DELETE FROM sapwood.events WHERE agent = 'bob' AND version = 3", "log of an agent"),
+        )
+    ):
+        space = Space(f"space-{number}")
+        await fill(log, space)
+        with pytest.raises(Killed):
+            await move_space(first, space, second, on_step=killed_at("check"))
+        session: asyncpg.Connection[asyncpg.Record] = await asyncpg.connect(second)
+        await session.execute(
+            "SELECT set_config('sapwood.move', id, false) FROM sapwood.moves WHERE space = $1",
+            space,
+        )
+        await session.execute(f"{change} AND space = '{space}'")
+        await session.close()
+        with pytest.raises(LogError, match=f"differs in the {named}"):
+            await move_space(first, space, second)
+        assert await owner_of(first, second, space) == "first", change
+    await log.close()
 
 
 async def test_receipts_of_long_ago_and_of_now_are_compared(cells: tuple[str, str]) -> None:

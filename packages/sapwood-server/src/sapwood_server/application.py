@@ -53,9 +53,8 @@ from sapwood_server.request_context import (
     RequestContext,
     json_response,
 )
-from sapwood_server.routes import lifecycle_api
+from sapwood_server.routes import configuration_api, lifecycle_api
 from sapwood_server.routes.command_api import changing_endpoints
-from sapwood_server.routes.configuration_api import configuration_endpoints
 from sapwood_server.routes.conversation_api import reading_endpoints
 from sapwood_server.routes.dispatch_api import dispatch_endpoints
 from sapwood_server.routes.file_api import file_endpoints
@@ -288,7 +287,7 @@ def endpoints(
         *log_endpoints(),
         *file_endpoints(),
         *lifecycle_api.ROUTES.endpoints,
-        *configuration_endpoints(),
+        *configuration_api.ROUTES.endpoints,
         _pairing_endpoint(codes or PairingCodes(), hosts),
         *dispatch_endpoints(),
         *changing_endpoints(),

@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import Annotated, Literal, TypedDict, TypeVar, Unpack, cast
+from typing import Annotated, Any, Literal, TypedDict, TypeVar, Unpack, cast, get_type_hints
 
 import msgspec
 from msgspec import Meta, Struct, structs
@@ -273,13 +273,24 @@ class EndpointOptions(TypedDict, total=False):
     statuses: tuple[int, ...]
     details: str
     internal: bool
+    messages: Mapping[str, tuple[type, ...]]
     answers: str
+    takes: str
     errors: Literal["problem", "openai"]
     max_bytes: int
 
 
+Answering = TypeVar("Answering", bound=Callable[..., Awaitable[object]])
+
+
 class Routes:
-    """The endpoints of a file, each declared above its handler. `common` holds for all of them."""
+    """The endpoints of a file, each declared above its handler. `common` holds for all of them.
+
+    The signature of a handler says what is sent and answered. After the call, its parameters are
+    read in their order: by their type the agent of the path or its summary, the query or the body;
+    a string is the part of the path with its name. An answer is sent as JSON, with the first
+    status.
+    """
 
     def __init__(self, **common: Unpack[EndpointOptions]) -> None:
         self.endpoints: list[Endpoint] = []
@@ -292,15 +303,52 @@ class Routes:
         scope: TokenScope,
         summary: str,
         **options: Unpack[EndpointOptions],
-    ) -> Callable[[Handler], Handler]:
+    ) -> Callable[[Answering], Answering]:
         """Returns a decorator that adds an endpoint with this handler."""
 
-        def decorate(handler: Handler) -> Handler:
-            fields = self._common | options
-            self.endpoints.append(Endpoint(method, path, scope, handler, summary, **fields))
+        def decorate(handler: Answering) -> Answering:
+            kinds = get_type_hints(handler)
+            fields = _signature(kinds) | self._common | options
+            status = fields.get("statuses", (200,))[0]
+
+            async def answer(call: RequestContext) -> Response:
+                given = {
+                    name: await _argument(call, name, kind)
+                    for name, kind in kinds.items()
+                    if kind is not RequestContext and name != "return"
+                }
+                value = await handler(call, **given)
+                return value if isinstance(value, Response) else json_response(value, status)
+
+            self.endpoints.append(Endpoint(method, path, scope, answer, summary, **fields))
             return handler
 
         return decorate
+
+
+def _signature(kinds: Mapping[str, Any]) -> EndpointOptions:
+    """The types of what is sent and answered, from the types of a handler."""
+    found = EndpointOptions()
+    for name, kind in kinds.items():
+        if name == "return":
+            found["response"] = None if kind is Response else kind
+        elif isinstance(kind, type) and issubclass(kind, QueryParameters):
+            found["query"] = kind
+        elif isinstance(kind, type) and issubclass(kind, RequestBody):
+            found["request"] = kind
+    return found
+
+
+async def _argument(call: RequestContext, name: str, kind: Any) -> object:
+    if kind is str:
+        return call.request.path_params[name]
+    if kind is AgentId:
+        return await call.agent()
+    if kind is AgentSummary:
+        return await call.summary()
+    if issubclass(kind, QueryParameters):
+        return call.parameters(kind)
+    return await call.read(kind)
 
 
 def _hashed(whose: str) -> str:

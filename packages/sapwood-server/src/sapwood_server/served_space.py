@@ -33,6 +33,7 @@ from sapwood.engine import keep_awake
 from sapwood.turns.log import MovableLog
 from sapwood_server.answered_requests import AnsweredRequests
 from sapwood_server.event_feed import AgentFeeds, SpaceFeed
+from sapwood_server.session_catch_up import SessionCatchUp
 from sapwood_server.typed_work import GoalRuns, LimitWaits, ShellLines
 
 _log = logging.getLogger("sapwood.server")
@@ -123,6 +124,7 @@ class ServedSpace:
         self.goals = GoalRuns(agents)
         self.limits = LimitWaits(agents, self.goals)
         self.shell_lines = ShellLines()
+        self.session_catch_up = SessionCatchUp(lambda: agents.service.services.sessions)
 
     async def watch(
         self, agent: AgentId, after: int
@@ -196,6 +198,7 @@ class ServedSpace:
         """Ends all streams and stops running agents."""
         self.end_streams()
         await self.shell_lines.close()
+        await self.session_catch_up.close()
         await self.limits.close()
         await self.goals.close()
         for timeline in self._timelines.values():

@@ -14,7 +14,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 from sapwood.config.config_file import Config, TemporalConfig
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.plural import counted
-from sapwood.engine.drives import DriveFunction, EngineError
+from sapwood.engine.drives import DriveFunction, EngineError, GiveUp
 from sapwood.engine.limits import DriveLimits, Intervals
 from sapwood_temporal.agent_workflow import AgentWorkflow
 from sapwood_temporal.drive_activity import DriveActivity
@@ -33,8 +33,12 @@ _INTERVALS = Intervals(heartbeat=3.0, dead_after=10.0)
 _RESTART_SECONDS = 5.0
 _STICKY = timedelta(seconds=1)
 """How long a workflow waits for the worker that has it in memory. Another one reads its history."""
-_WORKFLOW_TASKS = 20
-"""How many workflows of a worker run at once. Each takes a thread for a few milliseconds."""
+_WORKFLOW_TASKS = 6
+"""How many workflows of a worker run at once. Each takes a thread for a few milliseconds.
+
+The others wait in the server, where no time runs out: on a machine without free CPU, many tasks
+that were taken at once all miss their timeout, and are repeated.
+"""
 _DEADLOCK_SECONDS = 60.0
 """How long a step of a workflow may take. Ours never wait, but a machine may be slow or halted."""
 
@@ -71,6 +75,7 @@ class TemporalEngine:
         self._client: Client | None = None
         self._running: _Running | None = None
         self._closed = False
+        self.give_up: GiveUp | None = None
 
     @classmethod
     def configured(cls, config: Config, limits: DriveLimits) -> Self:
@@ -91,7 +96,7 @@ class TemporalEngine:
         """Starts a worker. Raises `EngineError` if the server cannot be used."""
         server, client = await self._connected()
         await server.require_namespace(client)
-        activity = DriveActivity(drive, self._limits, self._intervals)
+        activity = DriveActivity(drive, self._limits, self._intervals, self.give_up)
         # Drives must not inherit the context of the task that launched the engine.
         task = asyncio.get_running_loop().create_task(
             self._work(client, server.task_queue, activity), context=Context()

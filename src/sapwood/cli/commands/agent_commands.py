@@ -210,12 +210,3 @@ async def kill_command(invocation: Invocation, agent: str) -> None:
         service = offline_service(connection, invocation.config)
         answer = await slash_answer(service, None, "kill", await find(connection, agent))
         click.echo(answer.message)
-
-
-COMMANDS = {
-    "do": do_command,
-    "answer": answer_command,
-    "send": send_command,
-    "interrupt": interrupt_command,
-    "kill": kill_command,
-}

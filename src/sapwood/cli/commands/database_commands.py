@@ -239,11 +239,3 @@ _STEPS = {
     "open": "Opening it in the new database",
     "clear": "Deleting it from the old database",
 }
-
-
-COMMANDS = {
-    "backup": backup_command,
-    "migrate": migrate_command,
-    "move": move_command,
-    "keys": keys_command,
-}

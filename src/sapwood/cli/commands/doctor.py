@@ -147,9 +147,3 @@ def finding_lines(findings: Sequence[Finding], width: int) -> list[str]:
         lines += message[1:] if width >= _ROOMY else message
         lines += wrapped(f"→ {finding.next_step}", width, indent) if finding.next_step else []
     return lines
-
-
-COMMANDS = {
-    "doctor": doctor_command,
-    "journal": journal_command,
-}

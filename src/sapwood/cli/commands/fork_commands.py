@@ -183,6 +183,3 @@ async def continue_command(invocation: Invocation, session: str, model: str, nam
         )
     for line in done.lines:
         click.echo(line)
-
-
-COMMANDS = {"fork": fork_command, "continue": continue_command}

@@ -78,10 +78,3 @@ def hook_command(name: str) -> None:
     To see errors, type: sapwood journal
     """
     main(name)
-
-
-COMMANDS = {
-    "help": help_command,
-    "completion": completion_command,
-    "hook": hook_command,
-}

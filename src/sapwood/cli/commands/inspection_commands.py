@@ -287,11 +287,3 @@ async def diff_command(invocation: Invocation, agent: str, left: str, right: str
         compared = await service.compare(await find(connection, agent), left, right)
     print_lines(comparison_lines(compared, columns()))
     return Exit.OK if compared.diff.same else Exit.FAILED
-
-
-COMMANDS = {
-    "show": show_command,
-    "log": log_command,
-    "replay": replay_command,
-    "diff": diff_command,
-}

@@ -178,10 +178,3 @@ def programs_command(again: bool, as_json: bool) -> None:
         print_lines(table(heads, rows, columns()))
         for each in reports:
             print_lines(wrapped(each.reason, columns(), "") if each.reason else ())
-
-
-COMMANDS = {
-    "install": install_command,
-    "uninstall": uninstall_command,
-    "programs": programs_command,
-}

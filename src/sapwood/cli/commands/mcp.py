@@ -1,18 +1,28 @@
-"""`sapwood mcp`: runs the MCP server."""
+"""`sapwood mcp`: runs the MCP server, and lists and logs in to servers whose tools agents use."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
 
-from sapwood.cli.command import WholeNumber
-from sapwood.cli.command import command as subcommand
+from sapwood.cli.command import Command, WholeNumber, group, in_event_loop, json_option
+from sapwood.cli.exit_codes import Exit
 from sapwood.cli.invocation import Invocation
 
 if TYPE_CHECKING:
     from sapwood.mcp_server.catalog import Catalog
 
 
-@subcommand(examples=["sapwood mcp", "sapwood mcp --http --port 8765", "sapwood mcp --agent demo"])
+@group(
+    examples=[
+        "sapwood mcp",
+        "sapwood mcp --http --port 8765",
+        "sapwood mcp --agent demo",
+        "sapwood mcp list",
+        "sapwood mcp login docs",
+    ]
+)
 @click.option("--http", is_flag=True, help="Serve HTTP on 127.0.0.1 instead of stdio.")
 @click.option(
     "--port",
@@ -27,9 +37,9 @@ if TYPE_CHECKING:
 )
 @click.option("--agent", default="", metavar="AGENT", help="Agent that the slash tool acts on.")
 @click.option("--all-projects", is_flag=True, help="Let the context tool read other projects.")
-@click.pass_obj
+@click.pass_context
 def command(
-    invocation: Invocation, http: bool, port: int, token_file: str, agent: str, all_projects: bool
+    context: click.Context, http: bool, port: int, token_file: str, agent: str, all_projects: bool
 ) -> None:
     """Serve the context and slash tools over MCP.
 
@@ -39,7 +49,12 @@ def command(
     Serves over stdio, or over HTTP on this machine only. HTTP requests must send a bearer token:
     the one in --token-file or SAPWOOD_MCP_TOKEN, or one that Sapwood creates and stores in a file
     only you can read.
+
+    The sub-commands are about the MCP servers of other people whose tools your agents use.
     """
+    if context.invoked_subcommand is not None:
+        return
+    invocation = context.ensure_object(Invocation)
 
     async def serve() -> None:
         from pathlib import Path
@@ -56,6 +71,110 @@ def command(
             await catalog.close()
 
     invocation.run(serve)
+
+
+@command.command("list", cls=Command, examples=["sapwood mcp list", "sapwood mcp list --json"])
+@json_option()
+@in_event_loop
+async def list_(invocation: Invocation, as_json: bool) -> Exit:
+    """List the configured MCP servers, and whether they can be used.
+
+    Connects to each. A server is connected, needs login, has an expired login, or has failed. The
+    exit code is 1 if a server is not connected.
+    """
+    from sapwood.app.mcp_servers import server_states
+    from sapwood.cli.console import print_lines
+    from sapwood.cli.output.event_text import json_line
+
+    servers = invocation.config.servers
+    if not servers and not as_json:
+        click.echo(
+            "No MCP server is configured. To add one, type: "
+            "sapwood config set servers.NAME '{url = \"https://…/mcp\"}'"
+        )
+    with _without_warnings():
+        states = await server_states(servers)
+    if as_json:
+        print_lines(json_line(state) for state in states)
+    else:
+        print_lines(f"{each.name}  {each.state}: {each.says}" for each in states)
+    return Exit.OK if all(each.state == "connected" for each in states) else Exit.FAILED
+
+
+@command.command(
+    "login",
+    cls=Command,
+    examples=["sapwood mcp login docs", "sapwood mcp login docs --no-browser"],
+)
+@click.argument("name")
+@click.option(
+    "--no-browser",
+    is_flag=True,
+    help="Open no browser: print the address, and read the one where the browser ends.",
+)
+@click.option(
+    "--client-secret", is_flag=True, help="Ask for the secret of the configured client_id."
+)
+@click.option(
+    "--port",
+    type=WholeNumber(0, 65_535),
+    default=0,
+    metavar="N",
+    help="Port of the redirect address, if the client id is registered for one.",
+)
+@in_event_loop
+async def login(
+    invocation: Invocation, name: str, no_browser: bool, client_secret: bool, port: int
+) -> Exit:
+    """Log in to a configured MCP server that asks for it, with OAuth.
+
+    Opens the login page in a browser, and prints its address. If the browser runs on another
+    machine, paste the address where it ends. The tokens are stored in a file only you can read,
+    and renewed by themselves.
+    """
+    from sapwood.app.mcp_servers import log_in_to
+    from sapwood.cli.login_prompt import LoginPrompt
+
+    secret = ""
+    if client_secret:
+        secret = str(click.prompt(f"Secret of the client for {name}", hide_input=True, err=True))
+    prompt = LoginPrompt(name, opens_browser=not no_browser)
+    with _without_warnings():
+        state = await log_in_to(
+            invocation.config, name, prompt.ask, client_secret=secret.strip(), port=port
+        )
+    click.echo(f"Logged in to {name}: {state.state}, {state.says}")
+    return Exit.OK if state.state == "connected" else Exit.FAILED
+
+
+@command.command("logout", cls=Command, examples=["sapwood mcp logout docs"])
+@click.argument("name")
+@click.pass_obj
+def logout(invocation: Invocation, name: str) -> None:
+    """Delete the stored login to an MCP server.
+
+    The server is not told. It may list the login in its own settings, where you can revoke it.
+    """
+    from sapwood.app.mcp_servers import log_out_of
+
+    if log_out_of(invocation.config, name):
+        click.echo(f"Deleted the login to {name}.")
+    else:
+        click.echo(f"There is no login to {name}.")
+
+
+@contextmanager
+def _without_warnings() -> Generator[None]:
+    """Keeps what is printed anyway from being printed as a warning too."""
+    import logging
+
+    logger = logging.getLogger("sapwood.workspace.mcp_client")
+    before = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
 
 
 async def _serve_stdio(catalog: "Catalog") -> None:

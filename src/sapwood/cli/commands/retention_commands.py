@@ -252,10 +252,3 @@ async def _list(invocation: Invocation, as_json: bool) -> None:
         why = f": {hold.reason}" if hold.reason else ""
         over = f" (released by {hold.released_by})" if hold.released else ""
         click.echo(f"{when}  {hold.id}  {what} by {hold.by}{why}{over}")
-
-
-COMMANDS = {
-    "retain": retain_command,
-    "restore": restore_command,
-    "hold": hold_command,
-}

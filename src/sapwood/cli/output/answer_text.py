@@ -24,7 +24,10 @@ def hit_lines(hits: Sequence[SearchHit], width: int) -> list[str]:
         if hit.name and hit.ref.agent != shown:
             lines.append(styled(one_line(hit.name), bold=True))
         shown = hit.ref.agent
-        lines.append(f"{styled(hit.shown_place, fg='cyan')} {styled(clock(hit.at), dim=True)}")
+        place = ", ".join(
+            filter(None, ("" if hit.source and not hit.place else hit.shown_place, hit.source))
+        )
+        lines.append(f"{styled(place, fg='cyan')} {styled(clock(hit.at), dim=True)}")
         lines += _marked(hit, width)
     return lines or ["Nothing was found."]
 

@@ -5,15 +5,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
+from sapwood.conversation import answers
 from sapwood.conversation.agent_lookup import context_before, find, find_turn, find_turns, place_of
-from sapwood.conversation.answers import (
-    ArgumentNeeded,
-    Changed,
-    Compacted,
-    FilesReverted,
-    Prompted,
-    PromptToEdit,
-)
 from sapwood.conversation.call import Call, Services
 from sapwood.core import commands, refusals
 from sapwood.core.budget import budget_of, overflow_text
@@ -42,12 +35,12 @@ _BY_RULES = (
 )
 
 
-async def mark(call: Call) -> Changed:
+async def mark(call: Call) -> answers.Changed:
     """Names the present place."""
     return await call.changed(commands.SetMark(call.agent, _one_name(call) or ""))
 
 
-async def clear(call: Call) -> Changed:
+async def clear(call: Call) -> answers.Changed:
     """Clears, keeps the last turns, or goes back to a mark.
 
     A model may write a note to itself after the mark.
@@ -67,7 +60,7 @@ async def clear(call: Call) -> Changed:
     return await call.changed(commands.KeepLast(call.agent, count))
 
 
-async def drop(call: Call) -> Changed | ArgumentNeeded:
+async def drop(call: Call) -> answers.Changed | answers.ArgumentNeeded:
     """Drops turns or tool results from the middle of what is in view.
 
     Where a person can pick turns from a list, they pick them if they name none.
@@ -108,7 +101,7 @@ async def _place(call: Call, typed: str) -> TurnPlace:
     return structs.replace(place, agent=agent)
 
 
-async def rewind(call: Call) -> Changed | ArgumentNeeded:
+async def rewind(call: Call) -> answers.Changed | answers.ArgumentNeeded:
     """Goes back to a mark or to before a turn; without a name, to the newest mark.
 
     Where a person can pick a place from a list, they pick one instead.
@@ -123,7 +116,7 @@ async def rewind(call: Call) -> Changed | ArgumentNeeded:
     return await _moved(call, await _before(call, opened, turn, shown))
 
 
-async def edit(call: Call) -> PromptToEdit | ArgumentNeeded:
+async def edit(call: Call) -> answers.PromptToEdit | answers.ArgumentNeeded:
     """Goes back to before a turn, by default the last in view, and gives its prompt to change."""
     place = _one_name(call)
     if place is None and call.services.picks:
@@ -138,10 +131,10 @@ async def edit(call: Call) -> PromptToEdit | ArgumentNeeded:
         turn, shown = await find_turn(call.space, opened, place)
     prompt = "\n\n".join(part.text for part in turn.prompt if isinstance(part, Text))
     moved = await _moved(call, await _before(call, opened, turn, shown))
-    return PromptToEdit(call.agent, prompt, moved.message, moved.events)
+    return answers.PromptToEdit(call.agent, prompt, moved.message, moved.events)
 
 
-async def retry(call: Call) -> Prompted:
+async def retry(call: Call) -> answers.Prompted:
     """Goes back to before the last request in view and asks it again."""
     opened = await call.opened()
     state = opened.state
@@ -154,7 +147,8 @@ async def retry(call: Call) -> Prompted:
         call.services.models.require(state.settings.model)
     if not await call.first_answer():
         shown = await place_of(call.space, state, turn)
-        await call.give(await _before(call, opened, turn, shown))
+        back = await _before(call, opened, turn, shown)
+        await call.give(structs.replace(back, cause="retry"))
     prompt = tuple([part for part in turn.prompt if _is_of_person(part)])
     return await call.open_turn(prompt, step="prompt")
 
@@ -170,23 +164,23 @@ async def _before(call: Call, opened: OpenAgent, turn: Turn, place: str) -> comm
     return commands.Rewind(call.agent, before=ref, context=context, place=place)
 
 
-def _to_pick(call: Call, question: str) -> ArgumentNeeded:
+def _to_pick(call: Call, question: str) -> answers.ArgumentNeeded:
     command = call.run.command
     argument = next(each for each in command.arguments if each.name)
-    return ArgumentNeeded(command.name, argument, call.misused(question).refusal.sentence)
+    return answers.ArgumentNeeded(command.name, argument, call.misused(question).refusal.sentence)
 
 
-async def undo(call: Call) -> Changed:
+async def undo(call: Call) -> answers.Changed:
     """Takes the last context command back."""
     return await _moved(call, commands.Undo(call.agent))
 
 
-async def redo(call: Call) -> Changed:
+async def redo(call: Call) -> answers.Changed:
     """Takes the last undo back."""
     return await _moved(call, commands.Redo(call.agent))
 
 
-async def bring(call: Call) -> Changed:
+async def bring(call: Call) -> answers.Changed:
     """Brings dropped turns and results back to their place, and other turns that left view as
     quotations in front of the turns in view.
 
@@ -265,7 +259,7 @@ async def _is_own(call: Call, start: TurnStart) -> bool:
     return any(each.prompt_ref == start.ref for each in path.turns)
 
 
-async def pin(call: Call) -> Changed:
+async def pin(call: Call) -> answers.Changed:
     """Keeps a text, or the text of a file, in every request."""
     name, text = call.first_and_rest
     if not text:
@@ -278,14 +272,14 @@ async def pin(call: Call) -> Changed:
     return await call.changed(commands.AddPin(call.agent, name, text))
 
 
-async def unpin(call: Call) -> Changed:
+async def unpin(call: Call) -> answers.Changed:
     """Takes a pin out."""
     if not call.run.args:
         raise call.misused("Which pin?")
     return await call.changed(commands.RemovePin(call.agent, call.run.args))
 
 
-async def compact(call: Call) -> Changed | Compacted:
+async def compact(call: Call) -> answers.Changed | answers.Compacted:
     """Has a model put a checked summary in place of the history.
 
     A model's own wish is carried out when its turn completes. Only a person can insist on a
@@ -303,10 +297,10 @@ async def compact(call: Call) -> Changed | Compacted:
         await call.first_answer()
         or await call.services.compact(call.agent, keep, anyway, call.given(), wanted)
     )
-    return Compacted(call.agent, done.message, done.events)
+    return answers.Compacted(call.agent, done.message, done.events)
 
 
-async def _compact_by_rules(call: Call, keep: int, wanted: str) -> Compacted:
+async def _compact_by_rules(call: Call, keep: int, wanted: str) -> answers.Compacted:
     """Puts the ledger in place of the history: what was asked, done and decided, by rules.
 
     A session of another program is compacted so, because its model cannot be called from here.
@@ -320,10 +314,10 @@ async def _compact_by_rules(call: Call, keep: int, wanted: str) -> Compacted:
     text = f"{_BY_RULES}\n\nThe user wants this to be kept: {wanted}" if wanted else _BY_RULES
     command = commands.Compact(call.agent, text, keep, listed, of=opened.state.context.tip)
     done = await call.give(command)
-    return Compacted(call.agent, done.message, done.events)
+    return answers.Compacted(call.agent, done.message, done.events)
 
 
-async def revert(call: Call) -> FilesReverted:
+async def revert(call: Call) -> answers.FilesReverted:
     """Takes files and context back to before a turn."""
     words = [word for word in call.words if word != "--anyway"]
     if len(words) > 1:
@@ -336,7 +330,7 @@ async def revert(call: Call) -> FilesReverted:
         await call.first_answer()
         or await reverter.revert(call.agent, "".join(words), anyway=anyway, why=call.given())
     )
-    return FilesReverted(call.agent, done.message, done.events)
+    return answers.FilesReverted(call.agent, done.message, done.events)
 
 
 def reverter_of(services: Services) -> "Reverter | None":
@@ -348,7 +342,7 @@ def reverter_of(services: Services) -> "Reverter | None":
     return Reverter(services.space.dispatcher, services.checkpoints())
 
 
-async def _moved(call: Call, command: commands.Command) -> Changed:
+async def _moved(call: Call, command: commands.Command) -> answers.Changed:
     """Moves the context, and says what came into view and what left it.
 
     A rewind also brings back the drops of then: which ones come back or end is said too. If more
@@ -357,13 +351,13 @@ async def _moved(call: Call, command: commands.Command) -> Changed:
     before = await call.opened()
     done = await call.give(command)
     if done.repeated:
-        return Changed(call.agent, done.message, done.events)
+        return answers.Changed(call.agent, done.message, done.events)
     after = await call.opened()
     drops = cut_change(before.live, after.live) if isinstance(command, commands.Rewind) else ""
     back = "/redo" if isinstance(command, commands.Undo) else "/undo"
     said = [done.message, view_change(before.live, after.live), drops]
     said.append(_overflow(call, before, after, back))
-    return Changed(call.agent, " ".join(each for each in said if each), done.events)
+    return answers.Changed(call.agent, " ".join(each for each in said if each), done.events)
 
 
 def _overflow(call: Call, before: OpenAgent, after: OpenAgent, back: str) -> str:

@@ -9,19 +9,13 @@ from sapwood.conversation.agent_lookup import context_before, find_turn, find_tu
 from sapwood.conversation.call import Call, OpenSpace
 from sapwood.conversation.context_breakdown import break_down
 from sapwood.conversation.turn_search import search_turns
+from sapwood.core import refusals
 from sapwood.core.command_table import HELP_DETAILS, HELP_TOPICS, TABLE, SlashCommand
 from sapwood.core.context_diff import diff
 from sapwood.core.errors import RefusedError
 from sapwood.core.event_texts import event_texts
 from sapwood.core.ids import AgentId, EventRef
 from sapwood.core.live_path import LivePath
-from sapwood.core.refusals import (
-    NoPassage,
-    NoSuchCall,
-    UnknownCommand,
-    UnknownMark,
-    nearest,
-)
 from sapwood.core.turn import excerpt, turn_text
 from sapwood.core.turn_numbers import means_turn, parse_place, result_of
 from sapwood.turns.open_agent import OpenAgent, read_live
@@ -77,15 +71,15 @@ async def _turn_passage(
     starts = await find_turns(space, state, whole)
     start = starts[0]
     if len(starts) > 1 or (own is not None and start.agent not in own):
-        raise RefusedError(NoPassage(typed))
+        raise RefusedError(refusals.NoPassage(typed))
     turn = await whole_turn(space.log, space.space, start.agent, start.first)
     result = result_of(turn, place.result) if place and place.result else None
     if place and place.result and result is None:
-        raise RefusedError(NoPassage(typed))
+        raise RefusedError(refusals.NoPassage(typed))
     text = result.content if result else turn_text(turn, lambda each: each.content)
     shown = excerpt(text, typed, first)
     if not shown:
-        raise RefusedError(NoPassage(typed, first))
+        raise RefusedError(refusals.NoPassage(typed, first))
     return answers.PassageShown(start.ref, shown)
 
 
@@ -114,11 +108,11 @@ async def replayed(
         return answers.RequestReplayed(agent, None, version)
     seen = await replay_call(space.log, space.space, agent, at)
     if seen is None:
-        raise RefusedError(NoSuchCall(agent, at))
+        raise RefusedError(refusals.NoSuchCall(agent, at))
     return answers.RequestReplayed(agent, seen, version)
 
 
-async def diff_contexts(call: Call) -> answers.ContextsCompared:
+async def diff_(call: Call) -> answers.ContextsCompared:
     """Compares two contexts, or one with the present one."""
     if not 1 <= len(call.words) <= 2:
         raise call.misused("One place, or two, please.")
@@ -151,7 +145,7 @@ async def help_(call: Call) -> answers.HelpShown:
         return answers.HelpShown((answers.CommandHelp(word, word, topic),))
     if row is None:
         known = (*TABLE.names, *HELP_TOPICS)
-        raise RefusedError(UnknownCommand(f"/{word}", nearest(word, known)))
+        raise RefusedError(refusals.UnknownCommand(f"/{word}", refusals.nearest(word, known)))
     found = _help_on(row)
     if row.name in HELP_DETAILS:
         found = structs.replace(found, help=f"{found.help}. {HELP_DETAILS[row.name]}")
@@ -179,7 +173,7 @@ async def _live_at(space: OpenSpace, opened: OpenAgent, place: str) -> LivePath:
         if mark.name == place:
             return await read_live(space.log, space.space, state, context=mark.context)
     names = tuple(mark.name for mark in state.marks if mark.name)
-    raise RefusedError(UnknownMark(place, nearest(place, names), names))
+    raise RefusedError(refusals.UnknownMark(place, refusals.nearest(place, names), names))
 
 
 async def _family(space: OpenSpace, agent: AgentId) -> list[AgentId]:
@@ -199,5 +193,5 @@ async def _passage(space: OpenSpace, at: EventRef, first: int) -> answers.Passag
     text = event_texts(found[0].event).search if found else ""
     shown = excerpt(text, str(at), first)
     if not shown:
-        raise RefusedError(NoPassage(str(at), first))
+        raise RefusedError(refusals.NoPassage(str(at), first))
     return answers.PassageShown(at, shown)

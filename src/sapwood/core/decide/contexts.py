@@ -149,7 +149,9 @@ def _rewind_before(
     if context == state.context:
         return Accepted((), f"Nothing changed: you are already just before turn {command.place}.")
     version = turn.first - 1 if turn.agent == state.agent else 0
-    event = events.ContextRewound("", version, context, before=turn.first, place=command.place)
+    event = events.ContextRewound(
+        "", version, context, before=turn.first, place=command.place, cause=command.cause
+    )
     return accept(inputs, meta, event, f"Rewound to just before turn {command.place}.")
 
 
@@ -224,7 +226,22 @@ def undo(inputs: DecisionInput, command: Undo, meta: CommandMeta) -> Accepted:
     else:
         context = _context_before(inputs, step)
     event = events.ContextUndone(context, _named(step))
-    return accept(inputs, meta, event, f"Undone: {_named(step)}.")
+    sentence = f"Undone: {_named(step)}{_undone_with(inputs, step)}."
+    return accept(inputs, meta, event, sentence)
+
+
+def _undone_with(inputs: DecisionInput, step: Step) -> str:
+    """The later turns that leave view with a step that moved the tip, as the end of a sentence."""
+    if step.moved != "tip":
+        return ""
+    agent = inputs.state.agent
+    later = sum(turn.agent == agent and turn.first > step.version for turn in inputs.live.turns)
+    later -= step.cause == "retry"  # the first is the one that it asked
+    if later < 1:
+        return ""
+    return (
+        f" and {counted(later, 'later turn')}; /redo brings {'it' if later == 1 else 'them'} back"
+    )
 
 
 def redo(inputs: DecisionInput, command: Redo, meta: CommandMeta) -> Accepted:
@@ -259,6 +276,7 @@ _STEPS: dict[StepCause, str] = {
     "compact": "/compact",
     "window": "the move of the window",
     "rewind": "/rewind",
+    "retry": "/retry",
     "revert": "the context of /revert",
     "load": "/bring",
     "drop": "/drop",

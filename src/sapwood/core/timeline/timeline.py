@@ -226,9 +226,8 @@ class Timeline:
                 self._jumped(recorded, structs.replace(self.context, cuts=cuts), "/bring")
             case events.ContextRewound():
                 self._step(version)
-                self._jumped(
-                    recorded, event.context, f"/rewind {event.mark or event.place}".rstrip()
-                )
+                place = event.mark or event.place if event.cause == "rewind" else ""
+                self._jumped(recorded, event.context, f"/{event.cause} {place}".rstrip())
             case events.ContextReverted():
                 self._step(version)
                 self._jumped(recorded, event.context, "/revert")

@@ -229,7 +229,7 @@ def require_known(uuids: Sequence[str], transcript: Transcript, new: Sequence[Ne
             raise ValueError(f"{uuid} is not a row that can be kept")
 
 
-class ProgramSummary(Struct, frozen=True):
+class _ProgramSummary(Struct, frozen=True):
     """The text of the summary, and the rows that the program kept behind it."""
 
     text: str
@@ -238,7 +238,7 @@ class ProgramSummary(Struct, frozen=True):
 
 def find_program_summary(
     transcript: Transcript, front: Sequence[str], used: Collection[str] = ()
-) -> ProgramSummary | None:
+) -> _ProgramSummary | None:
     """The newest compaction of the program whose summary these texts contain; None if none is.
 
     A program can write the same summary twice. Then it is the one whose kept rows are shown too:
@@ -247,18 +247,18 @@ def find_program_summary(
     """
     if not front or any(not text.startswith(REQUEST_FRAME) for text in front[1:]):
         return None
-    found: list[ProgramSummary] = []
+    found: list[_ProgramSummary] = []
     for row in reversed(transcript.rows):
         text = _own_text(transcript, row) if row.is_compact_summary else ""
         if text and shows(front[0], text):
-            found.append(ProgramSummary(text, _kept_rows(transcript, row)))
+            found.append(_ProgramSummary(text, _kept_rows(transcript, row)))
     if len(found) < 2:
         return next(iter(found), None)
     return max(found, key=lambda each: _likeness(transcript, each, front[0], used))
 
 
 def _likeness(
-    transcript: Transcript, summary: ProgramSummary, front: str, used: Collection[str]
+    transcript: Transcript, summary: _ProgramSummary, front: str, used: Collection[str]
 ) -> tuple[int, int]:
     """The replies behind a summary that are shown nowhere, as a negative count, and those in front.
 

@@ -42,11 +42,11 @@ from sapwood.programs.claude_code.turn_record import (
     find_attempt,
     last_usage,
     native_rows,
-    recorded_events,
 )
 from sapwood.programs.installed_programs import require_found
-from sapwood.programs.session_provider import SessionProvider
+from sapwood.programs.session_provider import SessionProvider, recorded_events
 
+_KILLED = "Claude Code exited in the middle of this turn."
 _ENTRYPOINT = "sdk-sapwood"
 """Written into the transcript. Claude Code's own list of sessions leaves those of `sdk-cli` out."""
 
@@ -203,7 +203,7 @@ class ClaudeCodeProvider(SessionProvider[RunningSession]):
         if attempt.turn is not None:
             first, last = attempt.turn.first.key, attempt.turn.last.key
             rows = native_rows(transcript, session, first, last)
-            return attempt.last, list(recorded_events(attempt.turn, rows))
+            return attempt.last, recorded_events(attempt.turn, rows, _KILLED)
         if attempt.is_open:
             await self.close(session)
             file = self._file(session, options, transcript.version)

@@ -12,21 +12,8 @@ from msgspec import Struct, structs
 
 from sapwood.analysis.session import Boundary
 from sapwood.core.content import Note, ReplyPart, Text, ToolCall
+from sapwood.programs.claude_code import rows
 from sapwood.programs.claude_code.program import PROGRAM
-from sapwood.programs.claude_code.rows import (
-    WRITER,
-    Block,
-    Compaction,
-    Message,
-    Row,
-    decode_row,
-    hash_of,
-    parts_of,
-    patch_of,
-    shown,
-    text_of,
-    usage_of,
-)
 from sapwood.programs.claude_code.user_text import classify_user_text
 from sapwood.programs.transcripts.conversation_builder import COMPACTED, TranscriptReader
 from sapwood.programs.transcripts.session_files import decoded_string
@@ -58,7 +45,7 @@ class PreservedMessages(Struct, frozen=True):
     lines: list[MessageLine]
 
 
-def preserved_ids(compaction: Compaction | None, lines: Sequence[MessageLine]) -> set[str]:
+def preserved_ids(compaction: rows.Compaction | None, lines: Sequence[MessageLine]) -> set[str]:
     """The ids of the rows that a compaction left in view, according to its metadata."""
     if compaction is None:
         return set()
@@ -133,13 +120,13 @@ class ClaudeReader(TranscriptReader):
         """Takes in one row, which begins at this byte of the transcript."""
         if self._passed_over and (key := _uuid_of(row)) in self._passed_over:
             self._turn_of[key] = self._builder.turns
-            if _BOUNDARY in row and (boundary := decode_row(row)):
+            if _BOUNDARY in row and (boundary := rows.decode_row(row)):
                 self._builder.keep_waiting(preserved_ids(boundary.compact_metadata, self._lines))
         elif _is_noise(row):
             self._turn_of.setdefault(_uuid_of(row), self._builder.turns)
             if _SHOWN_FILE in row and (path := decoded_string(_FILE_NAME.search(row))):
                 self.details.shown_files.append((self._builder.turns, path))
-        elif decoded := decode_row(row):
+        elif decoded := rows.decode_row(row):
             at = microseconds(decoded.timestamp)
             self.take(decoded, RowRef(decoded.uuid or f"@{offset}", at, offset))
 
@@ -147,12 +134,14 @@ class ClaudeReader(TranscriptReader):
         """Whether this row has the key."""
         return _uuid_of(row) == key
 
-    def take(self, row: Row, ref: RowRef) -> None:
+    def take(self, row: rows.Row, ref: RowRef) -> None:
         """Takes in a decoded row."""
         if row.is_sidechain and not self._subagent:
             self._delegate(row, ref)
             return
-        content_hash = hash((row.type, row.is_meta, row.is_compact_summary, hash_of(row.message)))
+        content_hash = hash(
+            (row.type, row.is_meta, row.is_compact_summary, rows.hash_of(row.message))
+        )
         if ref.key in self._turn_of:
             if self._content_hashes.get(ref.key) == content_hash:
                 return  # the program wrote the row twice
@@ -171,10 +160,10 @@ class ClaudeReader(TranscriptReader):
             case _:
                 pass
         self._turn_of[ref.key] = self._builder.turns
-        if row.written_by == WRITER and not row.closes_turn and self._builder.turn is not None:
+        if row.written_by == rows.WRITER and not row.closes_turn and self._builder.turn is not None:
             self._builder.turn.is_own = True
 
-    def _describe(self, row: Row, at: int) -> None:
+    def _describe(self, row: rows.Row, at: int) -> None:
         about = self.details
         if self._subagent:
             about.id = about.id or row.agent_id or ""
@@ -185,7 +174,7 @@ class ClaudeReader(TranscriptReader):
         about.title = row.custom_title or row.ai_title or row.summary or about.title
         about.updated = max(about.updated, at)
 
-    def _delegate(self, row: Row, ref: RowRef) -> None:
+    def _delegate(self, row: rows.Row, ref: RowRef) -> None:
         """Passes a row of a side chain to the reader of its subagent."""
         known = self._chain_of.get(row.parent_uuid or "")
         name = row.agent_id or (known.details.id if known else ref.key)
@@ -196,31 +185,31 @@ class ClaudeReader(TranscriptReader):
         self._chain_of[ref.key] = chain
         chain.take(row, ref)
 
-    def _user(self, row: Row, message: Message, ref: RowRef) -> None:
+    def _user(self, row: rows.Row, message: rows.Message, ref: RowRef) -> None:
         content = message.content
         if row.is_compact_summary:
             if row.parent_uuid not in self._passed_over:
-                self._builder.add_summary(ref, text_of(content))
+                self._builder.add_summary(ref, rows.text_of(content))
             return
         texts: list[str] = []
-        for block in [Block("text", content)] if isinstance(content, str) else content or ():
+        for block in [rows.Block("text", content)] if isinstance(content, str) else content or ():
             if block.type == "tool_result":
                 self._result(block, row, ref)
-            elif text := shown(block):
+            elif text := rows.shown(block):
                 texts.append(text)
         if any(text.strip() for text in texts):
             self._words("\n\n".join(texts), row, ref)
 
-    def _result(self, block: Block, row: Row, ref: RowRef) -> None:
+    def _result(self, block: rows.Block, row: rows.Row, ref: RowRef) -> None:
         turn = self._builder.current_turn(ref)
         self._builder.done = False
-        content = self._mask(text_of(block.content))
-        added, removed = patch_of(row)
+        content = self._mask(rows.text_of(block.content))
+        added, removed = rows.patch_of(row)
         turn.add_result(block.tool_use_id or ref.key, content, bool(block.is_error), added, removed)
         turn.extend_to(ref)
         self._remember(ref, "Result", (content,))
 
-    def _words(self, text: str, row: Row, ref: RowRef) -> None:
+    def _words(self, text: str, row: rows.Row, ref: RowRef) -> None:
         words, builder = classify_user_text(text, meta=bool(row.is_meta)), self._builder
         match words.kind:
             case "prompt":
@@ -241,7 +230,7 @@ class ClaudeReader(TranscriptReader):
             case "caveat":
                 pass
 
-    def _prompt(self, text: str, row: Row, ref: RowRef) -> None:
+    def _prompt(self, text: str, row: rows.Row, ref: RowRef) -> None:
         builder = self._builder
         builder.end_turn()
         if row.parent_uuid and builder.turns:
@@ -252,15 +241,15 @@ class ClaudeReader(TranscriptReader):
         builder.start_turn(ref, Text(text))
         self._remember(ref, "User", (text,))
 
-    def _assistant(self, row: Row, message: Message, ref: RowRef) -> None:
+    def _assistant(self, row: rows.Row, message: rows.Message, ref: RowRef) -> None:
         turn = self._builder.current_turn(ref)
-        parts = parts_of(message.content)
+        parts = rows.parts_of(message.content)
         model = message.model if message.model != _SYNTHETIC else None
-        usage = usage_of(message) if model else None
+        usage = rows.usage_of(message) if model else None
         turn.add_reply(message.id or "", parts, model or "", usage)
         turn.extend_to(ref)
         turn.failed = bool(row.is_api_error_message)
-        turn.reason = text_of(message.content)[:_MAX_REASON] if turn.failed else ""
+        turn.reason = rows.text_of(message.content)[:_MAX_REASON] if turn.failed else ""
         self._builder.done = turn.failed or (message.stop_reason in _ENDS and turn.answered)
         self._remember(ref, "Assistant", parts)
         self.details.model = model or self.details.model
@@ -281,7 +270,7 @@ class ClaudeReader(TranscriptReader):
         if len(self._lines) > _MAX_LINES:
             del self._lines[: _MAX_LINES // 2]
 
-    def _system(self, row: Row, ref: RowRef) -> None:
+    def _system(self, row: rows.Row, ref: RowRef) -> None:
         builder = self._builder
         if row.subtype == "compact_boundary":
             self._compacted(row, ref)
@@ -290,7 +279,7 @@ class ClaudeReader(TranscriptReader):
         elif row.subtype == "local_command" and row.content:
             self._words(row.content, structs.replace(row, is_meta=True), ref)
 
-    def _compacted(self, row: Row, ref: RowRef) -> None:
+    def _compacted(self, row: rows.Row, ref: RowRef) -> None:
         metadata = row.compact_metadata
         self._builder.end_turn(COMPACTED)
         wanted = preserved_ids(metadata, self._lines)
@@ -299,12 +288,12 @@ class ClaudeReader(TranscriptReader):
         if is_partial:
             self._builder.needs_earlier_rows = True
         rest = preserved_messages(self._lines, wanted, self._builder.turns)
-        if row.written_by != WRITER:  # what Sapwood takes out of view may come back
+        if row.written_by != rows.WRITER:  # what Sapwood takes out of view may come back
             self._lines = rest.lines
         listed = self._turns_of(wanted)
         whole = tuple(turn for turn, is_whole in listed.items() if is_whole)
         turns = whole if all(listed.values()) and self._builder.is_path(whole) else ()
-        is_change = row.written_by == WRITER
+        is_change = row.written_by == rows.WRITER
         after = metadata.after if metadata else None
         self._builder.begin_compaction(
             ref,

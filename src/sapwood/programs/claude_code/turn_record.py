@@ -2,15 +2,13 @@
 
 import hashlib
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
-from sapwood.core.content import RecordedReply, Usage
+from sapwood.core.content import Usage
 from sapwood.core.ids import TranscriptRange
 from sapwood.core.program_session import NativeRows, ProgramSession
-from sapwood.programs.agent_provider import ProviderReply, ProviderResult, TurnEnd
 from sapwood.programs.claude_code.reader import ClaudeReader
 from sapwood.programs.claude_code.row_forms import prompt_id
 from sapwood.programs.claude_code.rows import decode_row, usage_of
@@ -19,7 +17,6 @@ from sapwood.programs.transcripts.transcript_events import TranscriptTurn
 
 _SECONDS_TO_WRITE = 2.0
 _PAUSE = 0.01
-_KILLED = "Claude Code exited in the middle of this turn."
 
 
 class Attempt(Struct, frozen=True):
@@ -51,25 +48,7 @@ def find_attempt(transcript: Transcript, session: str, turn: str) -> Attempt:
     found = _turn_from(transcript, transcript.place[last])
     if found is None or (found.status == "open" and not found.items):
         return Attempt(following, last, is_open=True)
-    if found.status == "open":
-        found = structs.replace(found, status="interrupted", reason=_KILLED)
     return Attempt(following, last, turn=found)
-
-
-def recorded_events(
-    turn: TranscriptTurn, rows: NativeRows | None
-) -> Iterator[ProviderReply | ProviderResult | TurnEnd]:
-    """The events of a turn that has ended, read from its rows."""
-    usage = None
-    for item in turn.items:
-        if isinstance(item, RecordedReply):
-            yield ProviderReply(item.parts, item.model, item.usage)
-            if item.usage is not None:
-                usage = item.usage if usage is None else usage + item.usage
-        else:
-            yield ProviderResult(item.call, item.content, item.error)
-    status = "interrupted" if turn.status == "open" else turn.status
-    yield TurnEnd(status, turn.reason, rows, usage)
 
 
 def native_rows(

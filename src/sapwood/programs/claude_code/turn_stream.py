@@ -12,15 +12,7 @@ from msgspec import Raw, Struct
 from sapwood.core.content import Ended, ReplyPart, Usage
 from sapwood.core.model_calls import Delta
 from sapwood.programs.agent_provider import ProviderQuestion, ProviderReply, ProviderResult
-from sapwood.programs.claude_code.rows import (
-    Block,
-    Message,
-    Outcome,
-    Tokens,
-    parts_of,
-    text_of,
-    usage_of,
-)
+from sapwood.programs.claude_code import rows
 from sapwood.programs.transcripts.row_file import raw_text, row_decoder
 
 
@@ -55,7 +47,7 @@ class StreamEvent(Struct, gc=False):
     message: StreamMessage | None = None
     content_block: ContentBlock | None = None
     delta: StreamDelta | None = None
-    usage: Tokens | None = None
+    usage: rows.Tokens | None = None
 
 
 class ToolQuestion(Struct, gc=False):
@@ -84,12 +76,12 @@ class StreamRow(Struct, gc=False):
     uuid: str | None = None
     parent_tool_use_id: str | None = None
     is_replay: bool | None = msgspec.field(name="isReplay", default=None)
-    message: Message | None = None
+    message: rows.Message | None = None
     event: StreamEvent | None = None
     request_id: str | None = None
     request: ToolQuestion | None = None
     response: ControlAnswer | None = None
-    tool_use_result: Outcome | str | list[Raw] | None = None
+    tool_use_result: rows.Outcome | str | list[Raw] | None = None
     is_error: bool | None = None
     result: str | None = None
     errors: list[str] | None = None
@@ -180,7 +172,7 @@ class TurnStream:
                 return _delta(event)
             case "message_delta":
                 if event.usage is not None:
-                    self._usage = usage_of(Message(usage=event.usage))
+                    self._usage = rows.usage_of(rows.Message(usage=event.usage))
                 reason = event.delta.stop_reason if event.delta else None
                 self._ended = _ENDED.get(reason or "", "done")
                 return []
@@ -189,30 +181,30 @@ class TurnStream:
             case _:
                 return []
 
-    def _assistant(self, message: Message, uuid: str) -> list[TurnEvent]:
+    def _assistant(self, message: rows.Message, uuid: str) -> list[TurnEvent]:
         self.last_row = uuid or self.last_row
         if message.model == _SYNTHETIC:
-            self._error = text_of(message.content)
+            self._error = rows.text_of(message.content)
             return []
         done: list[TurnEvent] = []
         if message.id and message.id != self._message:
             done = self.flush()
             self._message, self._streams = message.id, False
         self._model = message.model or self._model
-        self._parts += parts_of(message.content)
+        self._parts += rows.parts_of(message.content)
         if not self._streams:
-            self._usage = usage_of(message) or self._usage
+            self._usage = rows.usage_of(message) or self._usage
         return done
 
-    def _user(self, row: StreamRow, message: Message) -> list[TurnEvent]:
+    def _user(self, row: StreamRow, message: rows.Message) -> list[TurnEvent]:
         self.last_row = row.uuid or self.last_row
         content = message.content
         if isinstance(content, str):
-            content = [Block("text", content)]
+            content = [rows.Block("text", content)]
         results: list[TurnEvent] = []
         for block in content or ():
             if block.type == "tool_result" and block.tool_use_id:
-                text, error = text_of(block.content), bool(block.is_error)
+                text, error = rows.text_of(block.content), bool(block.is_error)
                 diff = diff_of(row.tool_use_result)
                 results.append(ProviderResult(block.tool_use_id, text, error, diff))
             elif (block.text or "").startswith(_INTERRUPTED):
@@ -254,7 +246,7 @@ class TurnStream:
 
 def diff_of(outcome: object) -> str:
     """The change of a file that a result contains, as lines with signs."""
-    hunks = outcome.hunks if isinstance(outcome, Outcome) else None
+    hunks = outcome.hunks if isinstance(outcome, rows.Outcome) else None
     return "\n".join(line for hunk in hunks or () for line in hunk.lines)
 
 

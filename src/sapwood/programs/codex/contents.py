@@ -7,14 +7,7 @@ import msgspec
 from msgspec import Raw
 
 from sapwood.core.content import Usage
-from sapwood.programs.codex.rows import (
-    Content,
-    Item,
-    Output,
-    Tokens,
-    decode_item,
-    decode_output,
-)
+from sapwood.programs.codex import rows
 
 _BETWEEN_TURNS = ("<user_shell_command>", "<subagent_notification>")
 """What happened between turns: it waits for the next prompt."""
@@ -50,23 +43,23 @@ def is_between_turns(text: str) -> bool:
     return text.lstrip().startswith(_BETWEEN_TURNS)
 
 
-def text_of(content: list[Content] | str | None) -> str:
+def text_of(content: list[rows.Content] | str | None) -> str:
     """The text of a message; a placeholder for an image."""
     if isinstance(content, str):
         return content
     return "\n\n".join(filter(None, map(_shown, content or ())))
 
 
-def _shown(part: Content) -> str:
+def _shown(part: rows.Content) -> str:
     return part.text or ("[image]" if "image" in part.type else "")
 
 
-def output_of(item: Item) -> tuple[str, bool]:
+def output_of(item: rows.Item) -> tuple[str, bool]:
     """The output of a tool, and whether the tool failed."""
     output = item.output
     if isinstance(output, str) and output.startswith(_WRAPPED):
-        output = decode_output(output.encode("utf-8", "replace")) or output
-    if isinstance(output, Output):
+        output = rows.decode_output(output.encode("utf-8", "replace")) or output
+    if isinstance(output, rows.Output):
         ended = output.metadata.exit_code if output.metadata else None
         failed = output.success is False or bool(ended)
         return output.output or output.content or "", failed
@@ -85,7 +78,7 @@ def patch_of(patch: str) -> tuple[int, int]:
     return signs.count("+"), signs.count("-")
 
 
-def usage_of(tokens: Tokens) -> Usage:
+def usage_of(tokens: rows.Tokens) -> Usage:
     """The usage of one model call."""
     return Usage(
         input=tokens.input_tokens or 0,
@@ -95,7 +88,7 @@ def usage_of(tokens: Tokens) -> Usage:
     )
 
 
-def is_announcement(item: Item, *, asked: bool) -> bool:
+def is_announcement(item: rows.Item, *, asked: bool) -> bool:
     """Whether Codex wrote this message itself, and writes it again when it is needed.
 
     These are instructions, and the description of the environment in front of a prompt. `asked`:
@@ -109,7 +102,7 @@ def is_announcement(item: Item, *, asked: bool) -> bool:
     return not asked and is_scaffolding(text) and not is_told_once(text)
 
 
-def is_own_compaction(row: Item) -> bool:
+def is_own_compaction(row: rows.Item) -> bool:
     """Whether Codex itself compacted, not Sapwood: then there is a summary, which may be encrypted.
 
     >>> is_own_compaction(Item(message="It is cold."))
@@ -120,10 +113,10 @@ def is_own_compaction(row: Item) -> bool:
     # Only items that may be one are decoded: after a change by Sapwood, these are all of a session.
     items = map(bytes, row.replacement_history or ())
     found = (item for item in items if item.startswith(_COMPACTION) or not item.startswith(_TYPE))
-    return any(each and each.type in _ENCRYPTED for each in map(decode_item, found))
+    return any(each and each.type in _ENCRYPTED for each in map(rows.decode_item, found))
 
 
-def is_waiting(item: Item | None) -> bool:
+def is_waiting(item: rows.Item | None) -> bool:
     """Whether Codex wrote this message in the user's name, for the next prompt: the output of a
     command that the user ran, for example.
     """

@@ -55,7 +55,7 @@ class TokenUsage(Struct):
     last: TokenCount
 
 
-class TurnError(Struct):
+class _TurnError(Struct):
     """Why a turn failed."""
 
     message: str = ""
@@ -66,7 +66,7 @@ class EndedTurn(Struct):
 
     id: str = ""
     status: str = ""
-    error: TurnError | None = None
+    error: _TurnError | None = None
 
 
 class NotificationParams(Struct, rename="camel"):

@@ -192,10 +192,6 @@ class CodexProvider(SessionProvider[LiveThread]):
         return is_logged_in(environ)
 
     @property
-    def _home(self) -> Path:
-        return PROGRAM.home(self._environ)
-
-    @property
     def _copies(self) -> Path:
         return self._data / "programs" / PROGRAM.name
 

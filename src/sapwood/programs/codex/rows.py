@@ -29,7 +29,7 @@ class Tokens(Struct, gc=False):
     total_tokens: Natural | None = None
 
 
-class Info(Struct, gc=False):
+class _Info(Struct, gc=False):
     """How large the context was at the last call, and how large it may become."""
 
     last: Tokens | None = msgspec.field(name="last_token_usage", default=None)
@@ -42,16 +42,16 @@ class Output(Struct, gc=False):
     content: str | None = None
     output: str | None = None
     success: bool | None = None
-    metadata: "Exit | None" = None
+    metadata: "_Exit | None" = None
 
 
-class Exit(Struct, gc=False):
+class _Exit(Struct, gc=False):
     """How a command ended."""
 
     exit_code: int | None = None
 
 
-class Action(Struct, gc=False):
+class _Action(Struct, gc=False):
     """What a local shell call runs."""
 
     command: list[str] | None = None
@@ -83,13 +83,13 @@ class Item(Struct, gc=False):
     input: str | None = None
     call_id: str | None = None
     output: str | Output | list[Content] | None = None
-    action: Action | None = None
+    action: _Action | None = None
     summary: list[Content] | str | None = None
     message: str | None = None
     reason: str | None = None
     cwd: str | None = None
     model: str | None = None
-    info: Info | None = None
+    info: _Info | None = None
     model_context_window: Natural | None = None
     num_turns: Natural | None = None
     replacement_history: list[Raw] | None = None

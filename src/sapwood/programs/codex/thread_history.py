@@ -5,16 +5,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from sapwood.programs.codex import rows
 from sapwood.programs.codex.contents import is_announcement, is_own_compaction, item_key
-from sapwood.programs.codex.rows import (
-    HistoryBase,
-    Item,
-    RawRow,
-    decode_item,
-    decode_raw_row,
-    is_noise,
-    ordinal_of,
-)
 from sapwood.programs.codex.sessions import find_file, row_key
 from sapwood.programs.transcripts.row_file import RowFile
 
@@ -129,7 +121,7 @@ class ThreadHistory:
             case _:
                 pass
 
-    def _add(self, item: HistoryItem, payload: Item, offset: int) -> None:
+    def _add(self, item: HistoryItem, payload: rows.Item, offset: int) -> None:
         if payload is _NOTHING:  # most items are calls and results
             self.items.append(item)
             return
@@ -153,7 +145,7 @@ class ThreadHistory:
             if payload is not None:
                 self._add(item, payload, 0)
 
-    def _event(self, event: Item, offset: int, path: Path) -> None:
+    def _event(self, event: rows.Item, offset: int, path: Path) -> None:
         match event.type:
             case "task_started":
                 turn_id = event.turn_id or ""
@@ -190,7 +182,7 @@ class ParsedRow(Struct, gc=False):
 
     offset: int
     type: str
-    payload: Item
+    payload: rows.Item
     items: tuple[HistoryItem, ...] = ()
     raw: bytes = b""
     is_own: bool = False
@@ -249,7 +241,7 @@ class RolloutReader:
             path, end = found, base.end_byte_offset
         raise OSError("the files of the thread refer to each other")
 
-    def _base(self, path: Path) -> HistoryBase | None:
+    def _base(self, path: Path) -> rows.HistoryBase | None:
         file = self._file(path)
         file.read()
         return file.rows[0].payload.history_base if file.rows else None
@@ -266,7 +258,7 @@ class _ReadFile:
     @property
     def ordinal(self) -> int | None:
         """The number of the last row; None in files without numbers."""
-        return ordinal_of(self._last_row)
+        return rows.ordinal_of(self._last_row)
 
     def read(self) -> bool:
         """Reads what is new. Returns whether the file is another one than before."""
@@ -276,26 +268,26 @@ class _ReadFile:
                 replaced, self._file.replaced = True, False
                 self.rows.clear()
             self._last_row = data
-            if not is_noise(data) and (row := decode_raw_row(data)) is not None:
+            if not rows.is_noise(data) and (row := rows.decode_raw_row(data)) is not None:
                 self.rows.append(_parsed(row, offset))
         return replaced
 
 
-_NOTHING = Item()
+_NOTHING = rows.Item()
 
 
-def _said(item: bytes) -> Item | None:
+def _said(item: bytes) -> rows.Item | None:
     """An item, if it is a message. Calls and results may be long, so they are not looked into."""
     is_other = item.startswith(_TYPE) and not item.startswith(_MESSAGE)
-    return _NOTHING if is_other else decode_item(item)
+    return _NOTHING if is_other else rows.decode_item(item)
 
 
-def _parsed(row: RawRow, offset: int) -> ParsedRow:
+def _parsed(row: rows.RawRow, offset: int) -> ParsedRow:
     raw, items, is_own = b"", (), False
     if row.type == "response_item":
         item = HistoryItem(bytes(row.payload))
         return ParsedRow(offset, row.type, _said(item.payload) or _NOTHING, (item,))
-    payload = decode_item(row.payload) or _NOTHING
+    payload = rows.decode_item(row.payload) or _NOTHING
     match row.type:
         case "compacted":
             is_own = is_own_compaction(payload)

@@ -5,18 +5,8 @@ A row may replace an earlier one, so a turn is built when the next one begins.
 
 from sapwood.analysis.session import Boundary
 from sapwood.core.content import Text
+from sapwood.programs.gemini import rows
 from sapwood.programs.gemini.program import PROGRAM
-from sapwood.programs.gemini.rows import (
-    Message,
-    Row,
-    decode_row,
-    hash_of,
-    is_own,
-    parts_of,
-    result_of,
-    text_of,
-    usage_of,
-)
 from sapwood.programs.transcripts.conversation_builder import TranscriptReader
 from sapwood.programs.transcripts.transcript_events import (
     Mask,
@@ -34,7 +24,7 @@ class GeminiReader(TranscriptReader):
     def __init__(self, *, parent: str = "", mask: Mask = mask_secrets) -> None:
         super().__init__(mask)
         self.details.parent = parent
-        self._messages: dict[str, tuple[Message, RowRef]] = {}
+        self._messages: dict[str, tuple[rows.Message, RowRef]] = {}
         self._turn_of: dict[str, int] = {}
         self._content_hashes: dict[str, int] = {}
         self._began: int | None = None
@@ -42,7 +32,7 @@ class GeminiReader(TranscriptReader):
     def feed(self, row: bytes, offset: int) -> None:
         """Takes in one row that begins at this byte, or a whole chat, as older versions wrote."""
         self._began = offset if self._began is None else self._began
-        decoded = decode_row(row)
+        decoded = rows.decode_row(row)
         if decoded is None:
             return
         self._describe(decoded)
@@ -70,21 +60,21 @@ class GeminiReader(TranscriptReader):
         self._messages.clear()
         super().forget_last_turn()
 
-    def _describe(self, row: Row) -> None:
+    def _describe(self, row: rows.Row) -> None:
         about, change = self.details, row.change
         about.id = about.id or row.session_id or (change and change.session_id) or ""
         about.title = row.summary or (change and change.summary) or about.title
         if change and change.directories and not about.folder:
             about.folder = change.directories[0]
 
-    def _take(self, message: Message, key: str, offset: int) -> None:
-        if is_own(message):
+    def _take(self, message: rows.Message, key: str, offset: int) -> None:
+        if rows.is_own(message):
             return
         if key in self._messages:
             if self._messages[key][0].type != message.type:
                 key = f"{key}@{offset}"  # a message of another type replaces nothing
         elif key in self._turn_of:
-            if self._content_hashes.get(key) == hash_of(message):
+            if self._content_hashes.get(key) == rows.hash_of(message):
                 return  # of a turn that was emitted before
             key = f"{key}@{offset}"
         at = microseconds(message.timestamp)
@@ -94,7 +84,7 @@ class GeminiReader(TranscriptReader):
         elif message.type == "gemini" and not self._messages:
             self._builder.needs_earlier_rows = True
         self._messages[key] = message, RowRef(key, at, offset)
-        self._content_hashes[key] = hash_of(message)
+        self._content_hashes[key] = rows.hash_of(message)
         self._turn_of[key] = self._builder.turns
         if message.type == "gemini":
             self.details.model = message.model or self.details.model
@@ -111,15 +101,15 @@ class GeminiReader(TranscriptReader):
         builder, builder.turn = self._builder, None
         for message, ref in self._messages.values():
             if message.type == "user":
-                builder.start_turn(ref, Text(text_of(message.content)))
+                builder.start_turn(ref, Text(rows.text_of(message.content)))
             elif message.type == "gemini":
                 self._reply(message, ref)
 
-    def _reply(self, message: Message, ref: RowRef) -> None:
+    def _reply(self, message: rows.Message, ref: RowRef) -> None:
         turn = self._builder.current_turn(ref)
-        turn.add_reply(ref.key, parts_of(message), message.model or "", usage_of(message))
+        turn.add_reply(ref.key, rows.parts_of(message), message.model or "", rows.usage_of(message))
         for call in message.tool_calls or ():
-            if call.id and (result := result_of(call)):
+            if call.id and (result := rows.result_of(call)):
                 turn.add_result(call.id, self._mask(result[0]), result[1])
         turn.extend_to(ref)
         self._builder.done = turn.answered and not message.tool_calls
@@ -132,12 +122,12 @@ class GeminiReader(TranscriptReader):
         else:
             self._builder.rewind(RowRef(f"@{offset}", self.details.updated, offset), turn - 1)
 
-    def _replace(self, messages: list[Message], offset: int) -> None:
+    def _replace(self, messages: list[rows.Message], offset: int) -> None:
         """A history that begins with an unknown message is a summary and the messages it kept.
 
         Every start of the program writes the whole history again.
         """
-        said = [message for message in messages if not is_own(message)]
+        said = [message for message in messages if not rows.is_own(message)]
         if not said or said[0].id in self._turn_of or not said[0].id:
             return
         if self._began:
@@ -145,9 +135,9 @@ class GeminiReader(TranscriptReader):
             return
         first, *kept = said
         self._end()
-        quoted = [f"{message.type}: {text_of(message.content)}" for message in kept]
+        quoted = [f"{message.type}: {rows.text_of(message.content)}" for message in kept]
         ref = RowRef(f"@{offset}", self.details.updated, offset)
-        summary = self._mask(text_of(first.content))
+        summary = self._mask(rows.text_of(first.content))
         boundary = Boundary(0, summary=summary, at=ref.at, quoted=self._mask("\n\n".join(quoted)))
         self._builder.begin_compaction(ref, boundary)
         self._builder.emit_compaction()

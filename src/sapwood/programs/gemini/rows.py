@@ -18,7 +18,7 @@ class Response(Struct, gc=False):
     response: dict[str, Raw] | None = None
 
 
-class Part(Struct, rename="camel", gc=False):
+class _Part(Struct, rename="camel", gc=False):
     """A part of a message or of a tool's result."""
 
     text: str | None = None
@@ -26,13 +26,13 @@ class Part(Struct, rename="camel", gc=False):
     inline_data: Raw = Raw()
 
 
-class Call(Struct, rename="camel", gc=False):
+class _Call(Struct, rename="camel", gc=False):
     """A tool call with its result."""
 
     id: str | None = None
     name: str | None = None
     args: Raw = Raw()
-    result: list[Part] | str | Part | None = None
+    result: list[_Part] | str | _Part | None = None
     status: str | None = None
     agent_id: str | None = None
 
@@ -44,7 +44,7 @@ class Thought(Struct, gc=False):
     description: str | None = None
 
 
-class Tokens(Struct, gc=False):
+class _Tokens(Struct, gc=False):
     """What the provider reported for a message."""
 
     input: Natural | None = None
@@ -60,14 +60,14 @@ class Message(Struct, rename="camel", gc=False):
     id: str | None = None
     type: str | None = None
     timestamp: str | None = None
-    content: str | list[Part] | Part | None = None
-    tool_calls: list[Call] | None = None
+    content: str | list[_Part] | _Part | None = None
+    tool_calls: list[_Call] | None = None
     thoughts: list[Thought] | None = None
-    tokens: Tokens | None = None
+    tokens: _Tokens | None = None
     model: str | None = None
 
 
-class Metadata(Struct, rename="camel", gc=False):
+class _Metadata(Struct, rename="camel", gc=False):
     """Details of a chat. If it has messages, only these are in view from here on."""
 
     session_id: str | None = None
@@ -82,7 +82,7 @@ class Row(Message, rename="camel", gc=False):
     session_id: str | None = None
     summary: str | None = None
     messages: list[Message] | None = None
-    change: Metadata | None = msgspec.field(name="$set", default=None)
+    change: _Metadata | None = msgspec.field(name="$set", default=None)
     rewind_to: str | None = msgspec.field(name="$rewindTo", default=None)
 
 
@@ -106,18 +106,18 @@ def parts_of(message: Message) -> list[ReplyPart]:
     ]
 
 
-def _call(call: Call) -> ToolCall:
+def _call(call: _Call) -> ToolCall:
     return ToolCall(call.id or "", call.name or "", raw_text(call.args) or "{}")
 
 
-def result_of(call: Call) -> tuple[str, bool] | None:
+def result_of(call: _Call) -> tuple[str, bool] | None:
     """The result of a call and whether it failed; None while it runs."""
     if call.result is None and call.status not in _ENDED:
         return None
     return text_of(call.result), call.status in ("error", "cancelled")
 
 
-def text_of(content: str | list[Part] | Part | None) -> str:
+def text_of(content: str | list[_Part] | _Part | None) -> str:
     """The text of a message or a result; a placeholder for an image."""
     if isinstance(content, str):
         return content
@@ -125,7 +125,7 @@ def text_of(content: str | list[Part] | Part | None) -> str:
     return "\n\n".join(filter(None, map(_shown, parts)))
 
 
-def _shown(part: Part) -> str:
+def _shown(part: _Part) -> str:
     if part.text is not None:
         return part.text
     if part.function_response and (response := part.function_response.response):

@@ -13,21 +13,14 @@ from sapwood.programs.agent_provider import (
     ProviderReply,
     ProviderResult,
 )
+from sapwood.programs.opencode import rows
 from sapwood.programs.opencode.permissions import question_of
-from sapwood.programs.opencode.rows import (
-    ABORTED,
-    Info,
-    Part,
-    reply_of,
-    result_of,
-    usage_of,
-)
 from sapwood.programs.opencode.server import OpencodeServer
 from sapwood.programs.opencode.session_log import as_object
 from sapwood.programs.transcripts.row_file import row_decoder
 
-_info = row_decoder(Info)
-_part = row_decoder(Part)
+_info = row_decoder(rows.Info)
+_part = row_decoder(rows.Part)
 
 
 class LiveTurn:
@@ -37,8 +30,8 @@ class LiveTurn:
         self._server = server
         self._session = session
         self._options = options
-        self._infos: dict[str, Info] = {}
-        self._parts: dict[str, dict[str, Part]] = {}
+        self._infos: dict[str, rows.Info] = {}
+        self._parts: dict[str, dict[str, rows.Part]] = {}
         self._replied: set[str] = set()
         self._results: set[str] = set()
         self.usage: Usage | None = None
@@ -75,7 +68,7 @@ class LiveTurn:
                 yield each
 
     def _failed(self, error: dict[str, Any]) -> None:
-        self.aborted = error.get("name") == ABORTED
+        self.aborted = error.get("name") == rows.ABORTED
         self.error = str(as_object(error.get("data")).get("message") or error.get("name") or "")
 
     def _changed(self, kind: str, about: dict[str, Any]) -> Iterator[ProviderEvent]:
@@ -88,7 +81,7 @@ class LiveTurn:
                 if about["info"].get("error"):
                     self._failed(about["info"]["error"])
                 if info.time and info.time.completed and not info.is_summary:
-                    self.usage = usage_of(info.tokens) or self.usage
+                    self.usage = rows.usage_of(info.tokens) or self.usage
                     yield from self._reply(info.id, ended=True)
             case "message.part.updated":
                 part = _part(msgspec.json.encode(about["part"]))
@@ -113,11 +106,11 @@ class LiveTurn:
         new = [each for name, each in parts.items() if name not in self._replied]
         if ended or any(each.type == "tool" for each in new):
             self._replied.update(parts)
-            usage = usage_of(info.tokens) if ended else None
-            if said := tuple(reply_of(new)):
+            usage = rows.usage_of(info.tokens) if ended else None
+            if said := tuple(rows.reply_of(new)):
                 yield ProviderReply(said, info.model_id or "", usage)
         for part in parts.values():
-            result = result_of(part.state) if part.type == "tool" else None
+            result = rows.result_of(part.state) if part.type == "tool" else None
             if result and part.call_id and part.call_id not in self._results:
                 self._results.add(part.call_id)
                 yield ProviderResult(part.call_id, *result)

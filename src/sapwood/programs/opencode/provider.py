@@ -8,7 +8,7 @@ from typing import Any  # answers are JSON
 
 from msgspec import structs
 
-from sapwood.core.content import File, PromptPart, RecordedReply, Usage
+from sapwood.core.content import File, PromptPart, Usage
 from sapwood.core.ids import TranscriptRange
 from sapwood.core.model_calls import Failure
 from sapwood.core.program_session import NativeRows, ProgramSession
@@ -17,8 +17,6 @@ from sapwood.programs.agent_provider import (
     ProviderAnswer,
     ProviderEvent,
     ProviderOptions,
-    ProviderReply,
-    ProviderResult,
     SessionBusy,
     SyncMethod,
     SyncResult,
@@ -42,7 +40,7 @@ from sapwood.programs.opencode.server import OpencodeServer, RequestRefused, Ser
 from sapwood.programs.opencode.session_log import SessionLog, as_object, copy_log, read_log
 from sapwood.programs.opencode.sessions import SESSIONS, session_path
 from sapwood.programs.prompt_parts import PICTURES, prompt_text
-from sapwood.programs.session_provider import SessionProvider
+from sapwood.programs.session_provider import SessionProvider, item_events
 from sapwood.programs.transcripts.transcript_events import TranscriptTurn
 
 _TURN = "sapwood"
@@ -191,10 +189,6 @@ class OpencodeProvider(SessionProvider[_Live]):
     # Servers
 
     @property
-    def _home(self) -> Path:
-        return PROGRAM.home(self._environ)
-
-    @property
     def _copies(self) -> Path:
         return self._data / "programs" / PROGRAM.name
 
@@ -301,12 +295,7 @@ class OpencodeProvider(SessionProvider[_Live]):
         reader.finish()
         turns = [each for each in reader.events if isinstance(each, TranscriptTurn)]
         turn = next(each for each in reversed(turns) if each.first.key == prompt)
-        events: list[ProviderEvent] = [
-            ProviderReply(item.parts, item.model, item.usage)
-            if isinstance(item, RecordedReply)
-            else ProviderResult(item.call, item.content, item.error)
-            for item in turn.items
-        ]
+        events = item_events(turn)
         passage = TranscriptRange(turn.first.key, turn.last.key, turn.last.offset)
         rows = NativeRows(self._session(live.id), passage, turn=prompt)
         if turn.status == "completed":

@@ -9,18 +9,8 @@ from msgspec import structs
 
 from sapwood.analysis.session import Boundary
 from sapwood.core.content import Text
+from sapwood.programs.opencode import rows
 from sapwood.programs.opencode.program import PROGRAM
-from sapwood.programs.opencode.rows import (
-    ABORTED,
-    Data,
-    Info,
-    Part,
-    decode_row,
-    prompt_of,
-    reply_of,
-    result_of,
-    usage_of,
-)
 from sapwood.programs.transcripts.conversation_builder import TranscriptReader
 from sapwood.programs.transcripts.transcript_events import Mask, RowRef
 from sapwood.redaction import mask_secrets
@@ -31,10 +21,10 @@ _REMOVED = "Some turns were removed from this session."
 class _Message:
     """A message that may still grow."""
 
-    def __init__(self, info: Info, ref: RowRef) -> None:
+    def __init__(self, info: rows.Info, ref: RowRef) -> None:
         self.info = info
         self.ref = ref
-        self.parts: dict[str, Part] = {}
+        self.parts: dict[str, rows.Part] = {}
 
     def extend(self, offset: int) -> None:
         """Moves an answer to its last row. A prompt stays: it is written again after its turn."""
@@ -42,7 +32,7 @@ class _Message:
             self.ref = RowRef(self.ref.key, self.ref.at, offset)
 
     @property
-    def compaction(self) -> Part | None:
+    def compaction(self) -> rows.Part | None:
         """The part that makes a prompt the first half of a compaction."""
         return next((each for each in self.parts.values() if each.type == "compaction"), None)
 
@@ -72,7 +62,7 @@ class OpencodeReader(TranscriptReader):
 
     def feed(self, row: bytes, offset: int) -> None:
         """Takes in one event with its number."""
-        decoded = decode_row(row)
+        decoded = rows.decode_row(row)
         if decoded is None or decoded.data is None:
             return
         data, ref = decoded.data, RowRef(decoded.id or f"@{offset}", self.details.updated, offset)
@@ -112,7 +102,7 @@ class OpencodeReader(TranscriptReader):
 
     # What the events say
 
-    def _describe(self, info: Info, ref: RowRef) -> None:
+    def _describe(self, info: rows.Info, ref: RowRef) -> None:
         about = self.details
         about.id = about.id or info.id or ""
         about.folder = info.directory or about.folder
@@ -126,11 +116,11 @@ class OpencodeReader(TranscriptReader):
             self._reverted = reverted
             self._moved = ref
 
-    def _message(self, info: Info, name: str, ref: RowRef) -> None:
+    def _message(self, info: rows.Info, name: str, ref: RowRef) -> None:
         self.details.updated = max(self.details.updated, info.at)
         if info.role == "assistant":
             self.details.model = info.model_id or self.details.model
-            if (usage := usage_of(info.tokens)) is not None and not info.is_summary:
+            if (usage := rows.usage_of(info.tokens)) is not None and not info.is_summary:
                 self.details.used = usage.input + usage.output
         if (known := self._open.get(name)) is not None:
             known.info = info
@@ -146,7 +136,7 @@ class OpencodeReader(TranscriptReader):
             self._open[name] = _Message(info, RowRef(name, info.at, ref.offset))
             self._turn_of[name] = self._builder.turns
 
-    def _part(self, part: Part, ref: RowRef) -> None:
+    def _part(self, part: rows.Part, ref: RowRef) -> None:
         if part.message_id in self._removed:  # a message without parts is not sent
             self._removed.discard(part.message_id)
             self._moved = ref
@@ -155,7 +145,7 @@ class OpencodeReader(TranscriptReader):
             message.parts[part.id] = part
             message.extend(ref.offset)
 
-    def _remove(self, data: Data, ref: RowRef) -> None:
+    def _remove(self, data: rows.Data, ref: RowRef) -> None:
         if data.message_id:
             self._removed.add(data.message_id)
             self._moved = ref
@@ -195,7 +185,7 @@ class OpencodeReader(TranscriptReader):
         builder.done = False
         for message in self._open.values():
             if message.info.role == "user":
-                prompt = prompt_of(list(message.parts.values())) or [Text("")]
+                prompt = rows.prompt_of(list(message.parts.values())) or [Text("")]
                 turn = builder.start_turn(message.ref, prompt[0])
                 for part in prompt[1:]:
                     turn.add(part)
@@ -205,15 +195,17 @@ class OpencodeReader(TranscriptReader):
     def _reply(self, message: _Message) -> None:
         info, parts = message.info, list(message.parts.values())
         turn = self._builder.current_turn(message.ref)
-        turn.add_reply(message.ref.key, reply_of(parts), info.model_id or "", usage_of(info.tokens))
+        turn.add_reply(
+            message.ref.key, rows.reply_of(parts), info.model_id or "", rows.usage_of(info.tokens)
+        )
         for part in parts:
-            if part.type == "tool" and part.call_id and (result := result_of(part.state)):
+            if part.type == "tool" and part.call_id and (result := rows.result_of(part.state)):
                 changed = part.state and part.state.metadata and part.state.metadata.filediff
                 lines = (changed.additions or 0, changed.deletions or 0) if changed else (0, 0)
                 turn.add_result(part.call_id, self._mask(result[0]), result[1], *lines)
         if info.error is not None:
             turn.reason = info.error.message
-            turn.failed = info.error.name != ABORTED
+            turn.failed = info.error.name != rows.ABORTED
         turn.extend_to(message.ref)
         self._builder.done = info.has_ended
 

@@ -18,7 +18,7 @@ class Cache(Struct, gc=False):
     write: Natural | None = None
 
 
-class Tokens(Struct, gc=False):
+class _Tokens(Struct, gc=False):
     """What the provider reported. `input` is without cached tokens."""
 
     input: Natural | None = None
@@ -35,7 +35,7 @@ class Time(Struct, gc=False):
     updated: Natural | None = None
 
 
-class Problem(Struct, gc=False):
+class _Problem(Struct, gc=False):
     """Why a message ended early."""
 
     name: str | None = None
@@ -73,8 +73,8 @@ class Info(Struct, rename={"parent_id": "parentID", "model_id": "modelID"}, gc=F
     parent_id: str | None = None
     model_id: str | None = None
     model: Model | None = None
-    tokens: Tokens | None = None
-    error: Problem | None = None
+    tokens: _Tokens | None = None
+    error: _Problem | None = None
     finish: str | None = None
     summary: Raw = Raw()
     directory: str | None = None
@@ -97,17 +97,17 @@ class Info(Struct, rename={"parent_id": "parentID", "model_id": "modelID"}, gc=F
         return self.error is not None or self.finish not in (None, "tool-calls", "unknown")
 
 
-class FileDifference(Struct, gc=False):
+class _FileDifference(Struct, gc=False):
     """How many lines an edit changed."""
 
     additions: Natural | None = None
     deletions: Natural | None = None
 
 
-class Metadata(Struct, gc=False):
+class _Metadata(Struct, gc=False):
     """What a tool says about its result."""
 
-    filediff: FileDifference | None = None
+    filediff: _FileDifference | None = None
 
 
 class ToolState(Struct, gc=False):
@@ -117,7 +117,7 @@ class ToolState(Struct, gc=False):
     input: Raw = Raw()
     output: str | None = None
     error: str | None = None
-    metadata: Metadata | None = None
+    metadata: _Metadata | None = None
 
 
 class Part(Struct, rename={"message_id": "messageID", "call_id": "callID"}, gc=False):
@@ -152,7 +152,7 @@ class Data(Struct, rename={"message_id": "messageID", "part_id": "partID"}, gc=F
     part_id: str | None = None
 
 
-class Row(Struct, gc=False):
+class _Row(Struct, gc=False):
     """An event."""
 
     id: str | None = None
@@ -160,7 +160,7 @@ class Row(Struct, gc=False):
     data: Data | None = None
 
 
-decode_row = row_decoder(Row)
+decode_row = row_decoder(_Row)
 
 
 def prompt_of(parts: list[Part]) -> list[PromptPart]:
@@ -196,7 +196,7 @@ def result_of(state: ToolState | None) -> tuple[str, bool] | None:
     return (state.error if failed else state.output) or "", failed
 
 
-def usage_of(tokens: Tokens | None) -> Usage | None:
+def usage_of(tokens: _Tokens | None) -> Usage | None:
     """The usage that the provider reported; None before it did."""
     if tokens is None or not (tokens.input or tokens.output):
         return None

@@ -15,7 +15,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, structs
 
-from sapwood.core.content import PromptPart, RecordedReply, Usage
+from sapwood.core.content import PromptPart, Usage
 from sapwood.core.ids import TranscriptRange
 from sapwood.core.model_calls import Failure
 from sapwood.core.program_session import NativeRows, ProgramSession
@@ -57,7 +57,7 @@ from sapwood.programs.pi.session_tree import SessionEntry
 from sapwood.programs.pi.sessions import folder_name
 from sapwood.programs.pi.turn_events import TurnEvents
 from sapwood.programs.session_copy import newest_copy
-from sapwood.programs.session_provider import SessionProvider
+from sapwood.programs.session_provider import SessionProvider, item_events, recorded_events
 from sapwood.programs.transcripts.transcript_events import TranscriptTurn, unmasked
 
 _EXTENSION = Path(__file__).with_name("extension.js")
@@ -259,7 +259,7 @@ class PiProvider(SessionProvider[_Running]):
             return []
         found = _recorded(stored, mark)
         if found is not None and found.items:
-            return _recorded_events(found, _turn_rows(stored, session, turn))
+            return recorded_events(found, _turn_rows(stored, session, turn), _KILLED)
         rows = [leaf_row(mark.parent)]
         try:
             await asyncio.to_thread(append_rows, stored, rows, self._copy(session), self._own)
@@ -315,7 +315,7 @@ class PiProvider(SessionProvider[_Running]):
         session = session or ProgramSession(PROGRAM.name, str(uuid.uuid4()))
         if session.path:
             return session
-        place = PROGRAM.home(self._environ) / "sessions"
+        place = self._home / "sessions"
         found = next(iter(place.glob(f"*/*_{session.id}.jsonl")), None)
         name = f"{timestamp().replace(':', '-').replace('.', '-')}_{session.id}.jsonl"
         path = found or place / folder_name(options.folder) / name
@@ -380,7 +380,7 @@ def _unreported(
     replies = sum(isinstance(each, ProviderReply) for each in reported)
     results = {each.call for each in reported if isinstance(each, ProviderResult)}
     missing: list[ProviderReply | ProviderResult] = []
-    for event in _item_events(found) if found is not None else ():
+    for event in item_events(found) if found is not None else ():
         if isinstance(event, ProviderResult):
             missing += [event] if event.call not in results else []
         elif replies:
@@ -388,28 +388,6 @@ def _unreported(
         else:
             missing.append(event)
     return missing
-
-
-def _item_events(turn: TranscriptTurn) -> list[ProviderReply | ProviderResult]:
-    return [
-        ProviderReply(item.parts, item.model, item.usage)
-        if isinstance(item, RecordedReply)
-        else ProviderResult(item.call, item.content, item.error)
-        for item in turn.items
-    ]
-
-
-def _recorded_events(turn: TranscriptTurn, rows: NativeRows | None) -> list[ProviderEvent]:
-    """The events of a turn that ran already. Its tool calls must not run twice."""
-    events: list[ProviderEvent] = [*_item_events(turn)]
-    usage = None
-    for item in turn.items:
-        if isinstance(item, RecordedReply) and item.usage is not None:
-            usage = item.usage if usage is None else usage + item.usage
-    is_open = turn.status == "open"
-    status = "interrupted" if turn.status == "open" else turn.status
-    events.append(TurnEnd(status, _KILLED if is_open else turn.reason, rows, usage))
-    return events
 
 
 PROVIDER = PiProvider

@@ -22,7 +22,7 @@ class Cost(Struct, gc=False):
     total: float | int | None = None
 
 
-class Tokens(Struct, rename="camel", gc=False):
+class _Tokens(Struct, rename="camel", gc=False):
     """What the provider reported for a message; `input` is without cached tokens."""
 
     input: Natural | None = None
@@ -33,7 +33,7 @@ class Tokens(Struct, rename="camel", gc=False):
     cost: Cost | None = None
 
 
-class Block(Struct, rename="camel", gc=False):
+class _Block(Struct, rename="camel", gc=False):
     """A part of a message."""
 
     type: str | None = None
@@ -49,11 +49,11 @@ class Message(Struct, rename="camel", gc=False):
     """A message of any role."""
 
     role: str | None = None
-    content: str | list[Block] | None = None
+    content: str | list[_Block] | None = None
     api: str | None = None
     provider: str | None = None
     model: str | None = None
-    usage: Tokens | None = None
+    usage: _Tokens | None = None
     stop_reason: str | None = None
     error_message: str | None = None
     tool_call_id: str | None = None
@@ -64,7 +64,7 @@ class Message(Struct, rename="camel", gc=False):
     exclude_from_context: bool | None = None
 
 
-class Mark(Struct, gc=False):
+class _Mark(Struct, gc=False):
     """What an entry of Sapwood says: the id of the turn whose prompt follows."""
 
     turn: str | None = None
@@ -87,9 +87,9 @@ class Row(Struct, rename="camel", gc=False):
     tokens_before: Natural | None = None
     target_id: str | None = None
     replacement: Raw = Raw()
-    content: str | list[Block] | None = None
+    content: str | list[_Block] | None = None
     custom_type: str | None = None
-    data: Mark | None = None
+    data: _Mark | None = None
     copy_of: str | None = None
     written_by: str | None = None
 
@@ -110,7 +110,7 @@ def parts_of(message: Message) -> list[ReplyPart]:
     return [part for block in content or () for part in _part(block, message.api or "")]
 
 
-def _part(block: Block, api: str) -> list[ReplyPart]:
+def _part(block: _Block, api: str) -> list[ReplyPart]:
     match block.type:
         case "text":
             return [Text(block.text or "")]
@@ -123,7 +123,7 @@ def _part(block: Block, api: str) -> list[ReplyPart]:
             return []
 
 
-def text_of(content: str | list[Block] | None) -> str:
+def text_of(content: str | list[_Block] | None) -> str:
     """The text of a message or a result; a placeholder for an image."""
     if isinstance(content, str):
         return content

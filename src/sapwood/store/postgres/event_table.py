@@ -1,14 +1,10 @@
-"""Statements that read events, with their long texts put back, and those for snapshots.
-
-Statements about the words of replies that are still arriving.
-"""
+"""Statements that read events, with their long texts put back, and those for snapshots."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from sapwood.core.events import Recorded, WordsErased
 from sapwood.core.ids import AgentId, CommandId, EventRef, Space
-from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import Snapshot
 from sapwood.store.postgres.connections import Fetch, Reader, ReaderPool
 from sapwood.store.postgres.key_table import KeyTable
@@ -16,9 +12,7 @@ from sapwood.store.space_cipher import (
     SpaceCipher,
     decode_event,
     open_content,
-    open_live_words,
     open_snapshot,
-    seal_live_words,
     seal_snapshot,
 )
 
@@ -194,46 +188,3 @@ async def insert_snapshot(
                 )
 
     await readers.use(insert)
-
-
-# The lock waits for a commit that ends the reply, and lets such a commit wait.
-_FIRST = """
-    INSERT INTO sapwood.live_words AS known (space, agent, asked, command, data)
-    SELECT $1, $2, $3, $4, $5 FROM sapwood.agents
-    WHERE space = $1 AND agent = $2 AND version = $6 FOR SHARE
-    ON CONFLICT (space, agent) DO UPDATE
-    SET asked = excluded.asked, command = excluded.command, data = excluded.data
-    WHERE known.asked < excluded.asked
-    RETURNING true
-"""
-_NEXT = """
-    UPDATE sapwood.live_words SET command = $4, data = $5
-    WHERE space = $1 AND agent = $2 AND asked = $3 AND command = $6
-    RETURNING true
-"""
-_FIND = "SELECT asked, command, data FROM sapwood.live_words WHERE space = $1 AND agent = $2"
-
-
-async def save_words(
-    readers: ReaderPool,
-    space: Space,
-    agent: AgentId,
-    version: int,
-    words: LiveWords,
-    before: CommandId | None,
-    cipher: SpaceCipher | None,
-) -> bool:
-    """Replaces the words of an agent. Returns false if they or the agent have changed since."""
-    data = seal_live_words(cipher, agent, words)
-    row = (space, agent, words.asked, words.command, data)
-    if before is None:
-        return bool(await readers.fetch(_FIRST, *row, version))
-    return bool(await readers.fetch(_NEXT, *row, before))
-
-
-async def find_words(
-    reader: Reader, space: Space, agent: AgentId, cipher: SpaceCipher | None
-) -> LiveWords | None:
-    """The words of an agent."""
-    row = await reader.fetchrow(_FIND, space, agent)
-    return open_live_words(cipher, agent, *row) if row else None

@@ -23,11 +23,11 @@ from sapwood.store.postgres.cursor_places import CursorPlaces
 from sapwood.store.postgres.event_table import (
     COLUMNS,
     EventPlace,
-    find_words,
     read_part,
     recorded_of,
 )
 from sapwood.store.postgres.key_table import KeyTable
+from sapwood.store.postgres.live_word_table import find_words
 from sapwood.store.postgres.settled import PASSED, Settled
 
 T = TypeVar("T")

@@ -39,11 +39,11 @@ from sapwood.store.postgres.commit_queue import CommitJob
 from sapwood.store.postgres.connections import Reader, ReaderPool, Server, require_settings
 from sapwood.store.postgres.cursor_places import CursorPlaces
 from sapwood.store.postgres.erasure_table import scrub_tables
-from sapwood.store.postgres.event_table import find_words, save_words
 from sapwood.store.postgres.fulltext import FulltextIndexer, search_words
 from sapwood.store.postgres.group_commit import WriterPool
 from sapwood.store.postgres.key_table import KeyTable, list_keys, renew_keys
 from sapwood.store.postgres.live_events import LiveEvents
+from sapwood.store.postgres.live_word_table import LiveWordWriter, find_words
 from sapwood.store.postgres.meaning_table import sign_events
 from sapwood.store.postgres.move_table import is_interrupted, require_here, when_here
 from sapwood.store.postgres.schema import WalledPool, shift_of, walled_server
@@ -111,6 +111,7 @@ class PostgresLog:
             space_scanners = WalledPool(walled, scanning, whole_space=True)
             self._walls = [self._space_readers, space_scanners]
         self._writers = WriterPool(server, writers, self._announce)
+        self._live_words = LiveWordWriter(readers)
         self._notifier = CommitNotifier(server)
         self._shift = shift
         settled = Settled(self._scanners, shift)
@@ -287,7 +288,7 @@ class PostgresLog:
         cipher = await self._cipher(space)
         saved = await self._when_here(
             space,
-            lambda: save_words(self._readers, space, agent, version, words, before, cipher),
+            lambda: self._live_words.save(space, agent, version, words, before, cipher),
         )
         if saved:
             self._notifier.notify({(space, words_of(agent))})
@@ -479,6 +480,7 @@ class PostgresLog:
     async def close(self) -> None:
         """Finishes submitted commits, ends followers and closes every connection."""
         await self._writers.close()
+        await self._live_words.close()
         await self._indexer.close()
         await self._places.close()
         await self._notifier.close()

@@ -6,14 +6,13 @@ they are. How far the copy is stands at the new place, in the transaction that s
 
 import asyncio
 import hashlib
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from sapwood.core.errors import LogError
 from sapwood.core.ids import Space
-from sapwood.store.postgres.event_table import MAX_BIGINT
 from sapwood.store.postgres.schema import shift_of
+from sapwood.store.postgres.space_comparison import PATIENCE, SpaceComparison
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -22,14 +21,15 @@ if TYPE_CHECKING:
 
     Place = tuple[int, int]
 
-PATIENCE = 600.0
-"""Seconds that one statement over a whole space may take."""
 _FEW = 200
 """A space is stopped when so few events are left to copy."""
 _PASSES, _BATCH, _AGENTS = 200, 1_000, 200
 _SMALL = ("live_words", "holds", "erasures", "tokens")
 _STAGED = ("contents", "receipts", "agents", "snapshots", "space_keys", *_SMALL)
 """Tables whose rows arrive in a temporary table first. It is made outside of any transaction."""
+
+_ENDED = "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint + $1::bigint"
+"""All transactions with a smaller number have ended."""
 
 _COLUMNS = """
     SELECT attname FROM pg_attribute
@@ -42,22 +42,6 @@ _AFTER = """
             OR tx < (pg_snapshot_xmin(pg_current_snapshot())::text::bigint + $4)::text::xid8)
     ORDER BY tx, position LIMIT $5
 """
-_HASHES = """
-    SELECT asked.agent, found.version, found.hash
-    FROM unnest($2::text[], $3::bigint[], $4::bigint[]) AS asked (agent, first, last),
-    LATERAL (
-        SELECT coalesce(max(version), 0) AS version, sha256(coalesce(string_agg(sha256(convert_to(
-            concat_ws(chr(31), version, kind, data, coalesce(encode(contents, 'hex'), '-'), at,
-                actor, command), 'UTF8')), ''::bytea ORDER BY version), ''::bytea)) AS hash
-        FROM sapwood.events
-        WHERE space = $1 AND agent = asked.agent AND version > asked.first AND version <= asked.last
-    ) AS found
-"""
-_TABLE_HASH = """
-    (SELECT sha256(coalesce(string_agg(
-        sha256(convert_to({text}, 'UTF8')), ''::bytea ORDER BY {key}), ''::bytea))
-    FROM sapwood.{table} WHERE space = $1{only}) AS {table}
-"""
 _ROWS = """
     (SELECT string_agg(each::text, chr(30) ORDER BY each::text)
     FROM sapwood.{table} AS each WHERE space = $1)
@@ -68,24 +52,6 @@ _SMALL_TABLES = (
 _CONTENT_HASHES = """
     SELECT hash, sha256(data) AS data FROM sapwood.contents WHERE space = $1 AND hash = ANY($2)
 """
-_AGENT, _RECEIPT = (
-    f"concat_ws(chr(31), {each})" for each in ("agent, version, facts", "command, data")
-)
-_WHOLE = f"""
-    SELECT ARRAY(SELECT agent FROM sapwood.agents WHERE space = $1 ORDER BY agent) AS names,
-        ARRAY(SELECT version FROM sapwood.agents WHERE space = $1 ORDER BY agent) AS versions,
-        {_TABLE_HASH.format(table="agents", text=_AGENT, key="agent", only="")},
-        {_TABLE_HASH.format(table="receipts", text=_RECEIPT, key="command", only=" AND at >= $2")}
-"""
-_OLD_RECEIPTS = f"""
-    SELECT {_TABLE_HASH.format(table="receipts", text=_RECEIPT, key="command", only=" AND at < $2")}
-"""
-_RECENT = "SELECT clock_timestamp() - interval '15 minutes'"
-"""What is older was stored by transactions that have ended long ago."""
-
-
-class CopyDiffers(LogError):
-    """The copy is not what the place before has."""
 
 
 class SpaceCopy:
@@ -107,15 +73,14 @@ class SpaceCopy:
         self._has_gaps = True
         self._small = ""
         self._at: Place | None = None
-        self._recent: datetime | None = None
         self._columns: dict[str, list[str]] = {}
-        self._checked: defaultdict[str, int] = defaultdict(int)
+        self._comparison = SpaceComparison(space, source, target)
         self._changed: set[str] = set()
 
     @property
     def agents(self) -> int:
         """How many logs were compared."""
-        return len(self._checked)
+        return self._comparison.agents
 
     async def while_used(self) -> None:
         """Copies until little is left, then compares every log. Raises `LogError`."""
@@ -134,19 +99,23 @@ class SpaceCopy:
                 "of another program has been open for a long time. It stays where it was, and the "
                 "copy is kept. Try again later, or abandon the move: --take-back"
             )
-        self._recent = await self._source.fetchval(_RECENT)
+        await self._comparison.begin_receipts()
         await self._copy_missing("receipts", ("command",))
         await self._copy_missing("snapshots", ("agent", "schema", "version"))
         self._on_step("check")
-        here, there = await self._both(_OLD_RECEIPTS, self._recent)
-        if here != there:
-            raise self._differs("the table receipts")
-        known = await self._target.fetch(
-            "SELECT agent FROM sapwood.agents WHERE space = $1", self._space
-        )
-        await self._check_logs([row["agent"] for row in known])
+        await self._comparison.compare_old_receipts()
+        await self._compare_while_used(shift)
         self._small = await self._small_tables()
         await self._replace(_SMALL)
+
+    async def _compare_while_used(self, shift: int) -> None:
+        """Compares every agent, then those that changed meanwhile, until they are few."""
+        for _ in range(_PASSES):
+            known = await self._source.fetchval(_ENDED, shift)
+            await self._copy_events(shift)
+            await self._copy_agents()
+            if await self._comparison.compare(known) < _FEW:
+                return
 
     async def begin(self) -> None:
         """Prepares both sides, and copies the key of an encrypted space, before its first agent."""
@@ -171,21 +140,22 @@ class SpaceCopy:
     async def rest(self) -> None:
         """Copies and compares what came since; nobody changes the space meanwhile.
 
-        Receipts that were old before were compared before: there are many, and they never change.
         All of it is one transaction at the new place: if it fails, nothing of it has arrived.
         """
-        before = self._at, set(self._changed), self._checked.copy(), self.events
+        before = self._at, set(self._changed), self.events
         try:
-            async with self.arrives():
+            async with self.arrives(), self._comparison.of_stop() as comparison:
                 await self._copy_events(None)
                 changed = set(self._changed)
                 await self._copy_agents()
                 if await self._small_tables() != self._small:
                     await self._replace(_SMALL)
-                await self._check_logs(changed, is_stopped=True)
-                await self._check_whole()
+                await comparison.compare_rest(changed)
+                if not await comparison.has_recent_receipts():  # those of commands without events
+                    await self._copy_missing("receipts", ("command",), comparison.recent)
+                    await comparison.require_recent_receipts()
         except BaseException:
-            self._at, self._changed, self._checked, self.events = before
+            self._at, self._changed, self.events = before
             raise
 
     async def _small_tables(self) -> str:
@@ -276,7 +246,7 @@ class SpaceCopy:
         found = await self._target.fetch(_CONTENT_HASHES, self._space, hashes)
         expected = {row["hash"]: hashlib.sha256(row["data"]).digest() for row in rows}
         if {row["hash"]: row["data"] for row in found} != expected:
-            raise self._differs("the long texts")
+            raise self._comparison.differs("the long texts")
 
     async def _copy_agents(self) -> None:
         """Copies the rows of the agents whose events were copied."""
@@ -370,65 +340,6 @@ class SpaceCopy:
             rows = await self._source.fetch(_COLUMNS, f"sapwood.{table}")
             known = self._columns[table] = [row["attname"] for row in rows]
         return known
-
-    async def _check_logs(self, agents: Iterable[str], *, is_stopped: bool = False) -> None:
-        """Compares the hash of each log, from what was compared before.
-
-        While the space is used, only up to what has arrived.
-        """
-        names = sorted(agents)
-        for start in range(0, len(names), _AGENTS):
-            page = names[start : start + _AGENTS]
-            first, last = [self._checked[name] for name in page], [MAX_BIGINT] * len(page)
-            if is_stopped:
-                here, arrived = await asyncio.gather(
-                    *(self._log_hashes(s, page, first, last) for s in (self._source, self._target))
-                )
-            else:
-                arrived = await self._log_hashes(self._target, page, first, last)
-                last = [arrived[name][0] for name in page]
-                here = await self._log_hashes(self._source, page, first, last)
-            if here != arrived:
-                raise self._differs("the log of an agent")
-            self._checked.update(
-                {name: max(arrived[name][0], self._checked[name]) for name in page}
-            )
-
-    async def _log_hashes(
-        self, side: "Connection", agents: list[str], first: list[int], last: list[int]
-    ) -> dict[str, tuple[int, bytes]]:
-        rows = await side.fetch(_HASHES, self._space, agents, first, last, timeout=PATIENCE)
-        return {row["agent"]: (row["version"], row["hash"]) for row in rows}
-
-    async def _check_whole(self) -> None:
-        """Every log was compared up to its last event, and the other tables are the same."""
-        here, there = await self._both(_WHOLE, self._recent)
-        if here["receipts"] != there["receipts"]:  # those of commands without events
-            await self._copy_missing("receipts", ("command",), self._recent)
-            here, there = await self._both(_WHOLE, self._recent)
-        if dict(zip(here["names"], here["versions"], strict=True)) != dict(self._checked):
-            raise self._differs("the number of events")
-        for table in ("agents", "receipts"):
-            if here[table] != there[table]:
-                raise self._differs(f"the table {table}")
-
-    async def _both(self, query: str, *values: object) -> "tuple[Row, Row]":
-        """The only row of a query on both sides."""
-        here, there = await asyncio.gather(
-            *(
-                side.fetchrow(query, self._space, *values, timeout=PATIENCE)
-                for side in (self._source, self._target)
-            )
-        )
-        assert here is not None
-        assert there is not None
-        return here, there
-
-    def _differs(self, what: str) -> "CopyDiffers":
-        return CopyDiffers(
-            f"The copy of the space '{self._space}' differs in {what}. The space stays where it "
-            "was. Delete the copy: --take-back"
-        )
 
 
 class _Arrival:

@@ -26,7 +26,8 @@ from sapwood.store.postgres.connections import (
     terminated_on_error,
 )
 from sapwood.store.postgres.move_table import MOVER_LOCK
-from sapwood.store.postgres.space_copy import PATIENCE, CopyDiffers, SpaceCopy
+from sapwood.store.postgres.space_comparison import PATIENCE, CopyDiffers
+from sapwood.store.postgres.space_copy import SpaceCopy
 
 if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection, Row

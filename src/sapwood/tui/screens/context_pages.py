@@ -115,14 +115,15 @@ def _share(count: Count, window: int) -> str:
 def _table(items: Sequence[ContextItem], width: int) -> list[Content]:
     if not items:
         return [Content("The context is empty.")]
-    room = max(8, min(60, int(width * 0.92) - 62))
-    head = f"{'LARGEST':<12} {'':<{room}} {'TOKENS':>7}  {'TO TRIM IT':<16} FREES"
+    typed = max(12, *(len(item.command) for item in items))
+    room = max(8, min(60, int(width * 0.92) - 46 - typed))
+    head = f"{'LARGEST':<12} {'':<{room}} {'TOKENS':>7}  {'TO TRIM IT':<{typed}} FREES"
     rows = [
         Content.assemble(
             (f"{cut(item.what, 12):<12} ", "$accent"),
             f"{cut(item.name, room):<{room}} ",
             (f"{show(item.size):>7}  ", "bold"),
-            (f"{cut(item.command, 16):<16} ", "$primary"),
+            (f"{item.command:<{typed}} ", "$primary"),
             (show(item.frees or item.size), "$faint"),
         )
         for item in items

@@ -11,6 +11,7 @@ from sapwood.conversation.turn_search import search_turns
 from sapwood.core.errors import RefusedError
 from sapwood.core.event_texts import event_texts
 from sapwood.core.ids import AgentId
+from sapwood.core.log_values import SearchHit
 from sapwood.display.quantities import ago, now
 from sapwood.display.text import cut, one_line, pieces, plain
 from sapwood.tui.composer import SentHistory
@@ -32,7 +33,7 @@ class SearchPage(PickerPage):
         super().__init__()
         self._connection = connection
         self._words = words
-        self._places: dict[str, str] = {}
+        self._hits: dict[str, SearchHit] = {}
 
     def on_mount(self) -> None:
         """Starts with the words of the command."""
@@ -48,19 +49,8 @@ class SearchPage(PickerPage):
             hits = await search_turns(connection, typed, limit=_MAX_HITS)
         except RefusedError:
             return []  # the name of an agent that is still being typed
-        at = now()
-        self._places = {str(hit.ref): hit.shown_place for hit in hits}
-        return [
-            PickerItem(
-                str(hit.ref),
-                Content.assemble(
-                    (f"{ago(hit.at, at):<11}", "$accent"),
-                    (f"{cut(one_line(hit.name), 24)}  " if hit.name else "", "$faint"),
-                    *((piece, "bold" if is_found else "") for piece, is_found in pieces(hit)),
-                ),
-            )
-            for hit in hits
-        ]
+        self._hits = {str(hit.ref): hit for hit in hits}
+        return [PickerItem(str(hit.ref), _line(hit)) for hit in hits]
 
     async def preview(self, id: str) -> Content:
         """The whole text of the event."""
@@ -73,9 +63,23 @@ class SearchPage(PickerPage):
             return Content("")
         summary = await connection.log.summary(connection.space, AgentId(agent))
         name = one_line(summary.name) if summary and summary.name else agent
-        place = self._places.get(id, "")
-        head = Content.assemble((name, "bold $accent"), (f"\n{place} · {found[0].kind}", "$faint"))
+        hit = self._hits.get(id)
+        where = f"\n{_place(hit)} · {ago(hit.at, now())}" if hit else ""
+        head = Content.assemble((name, "bold $accent"), (where, "$faint"))
         return Content.assemble(head, "\n\n", plain(event_texts(found[0].event).search)[:_PREVIEW])
+
+
+def _place(hit: SearchHit) -> str:
+    """The turn by its number, and what has the words in it."""
+    turn = f"turn {hit.place.rpartition('/')[2]}" if hit.place else ""
+    return ", ".join(each for each in (turn, hit.source) if each)
+
+
+def _line(hit: SearchHit) -> Content:
+    """The turn and the words, then the conversation."""
+    words = ((piece, "bold" if is_found else "") for piece, is_found in pieces(hit))
+    name = cut(one_line(hit.name), 24)
+    return Content.assemble((f"{_place(hit)}  ", "$accent"), *words, (f"  {name}", "$faint"))
 
 
 class HistoryPage(PickerPage):

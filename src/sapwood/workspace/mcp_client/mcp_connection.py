@@ -7,19 +7,24 @@ tasks. So one task opens the connection, waits, and closes it; other tasks make 
 import asyncio
 import importlib
 import os
+import shlex
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, TextIO, cast
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from sapwood.core.errors import SapwoodError
+from sapwood.redaction import mask_secrets
+from sapwood.workspace.mcp_client.mcp_errors import McpConnectionLost, McpServerError
 
 if TYPE_CHECKING:
     from anyio import CancelScope
     from mcp import Client
     from mcp.client import Transport
     from mcp.types import CallToolResult, Tool
+
+    from sapwood.workspace.mcp_client.login_auth import LoginAuth
 
 
 _MAX_PAGES = 100
@@ -33,7 +38,8 @@ class McpEndpoint(Struct, frozen=True):
     """How to reach a server: a `command` that starts it, or the `url` of a running one.
 
     A started program gets `env` and the few variables that every program needs, such as PATH; it
-    gets none of the user's API keys unless `env` names them. Timeouts are in seconds.
+    gets none of the user's API keys unless `env` names them. Timeouts are in seconds. A server of
+    the `operator` is used by people who cannot log in to it themselves.
 
     >>> McpEndpoint(command=("python", "-m", "wood_server")).url
     ''
@@ -46,18 +52,7 @@ class McpEndpoint(Struct, frozen=True):
     folder: str = ""
     start_timeout: float = 30
     call_timeout: float = 120
-
-
-class McpServerError(SapwoodError):
-    """A server failed. The message names the server and what it failed to do."""
-
-
-class McpConnectionLost(McpServerError):
-    """The connection ended. If `maybe_done`, the call may have taken effect."""
-
-    def __init__(self, message: str, maybe_done: bool) -> None:
-        super().__init__(message)
-        self.maybe_done = maybe_done
+    operator: bool = False
 
 
 class McpConnection:
@@ -71,6 +66,7 @@ class McpConnection:
         self._task: asyncio.Task[None] | None = None
         self._scope: CancelScope | None = None
         self._client: Client | None = None
+        self._auth: LoginAuth | None = None
         self.is_lost = False
 
     async def open(self) -> None:
@@ -90,6 +86,8 @@ class McpConnection:
             raise
         except Exception as error:
             await self._end()
+            if self._auth is not None and self._auth.problem is not None:
+                raise self._auth.problem from error
             failed = "started" if self._endpoint.command else "reached"
             raise McpServerError(
                 self._message(f"could not be {failed}: {_reason(error)}")
@@ -121,6 +119,11 @@ class McpConnection:
                 return await client.call_tool(tool, arguments)
         except Exception as error:
             raise self._error(error, timeout) from error
+
+    def without_tokens(self, text: str) -> str:
+        """A text of the server, without the tokens that were sent to it."""
+        tokens = self._auth.tokens if self._auth is not None else ()
+        return mask_secrets(text, tokens) if any(token in text for token in tokens) else text
 
     async def close(self) -> None:
         """Ends the program, or the session with the server."""
@@ -188,13 +191,27 @@ class McpConnection:
         import httpx2
         from mcp.client.streamable_http import streamable_http_client
 
+        self._auth = self._login_auth()
         # A server may keep a response open as long as the call takes.
         timeout = httpx2.Timeout(self._endpoint.start_timeout, read=self._endpoint.call_timeout + 5)
         async with (
-            httpx2.AsyncClient(headers=self._endpoint.headers, timeout=timeout) as client,
+            httpx2.AsyncClient(
+                headers=self._endpoint.headers, timeout=timeout, auth=self._auth
+            ) as client,
             streamable_http_client(self._endpoint.url, http_client=client) as streams,
         ):
             yield streams
+
+    def _login_auth(self) -> "LoginAuth | None":
+        """What sends the token of a login; None if the configuration has another secret."""
+        headers = {name.lower() for name in self._endpoint.headers}
+        if "authorization" in headers or urlsplit(self._endpoint.url).username is not None:
+            return None
+        from sapwood.workspace.mcp_client.login_auth import LoginAuth
+
+        command = f"Type: sapwood mcp login {shlex.quote(self._name)}"
+        step = "Ask the operator of Sapwood to log in." if self._endpoint.operator else command
+        return LoginAuth(self._name, self._endpoint.url, step)
 
     def _open_client(self) -> "Client":
         if self._client is None or self.is_lost:
@@ -205,6 +222,8 @@ class McpConnection:
         from mcp import MCPError
         from mcp.types import CONNECTION_CLOSED, INVALID_REQUEST, REQUEST_TIMEOUT
 
+        if self._auth is not None and self._auth.problem is not None:
+            return self._auth.problem
         if isinstance(error, TimeoutError) or (
             isinstance(error, MCPError) and error.code == REQUEST_TIMEOUT
         ):
@@ -221,7 +240,8 @@ class McpConnection:
             and error.code != CONNECTION_CLOSED
             and not is_unknown_session
         ):
-            return McpServerError(f"MCP server '{self._name}' answered: {error.message}")
+            answer = self.without_tokens(error.message)
+            return McpServerError(f"MCP server '{self._name}' answered: {answer}")
         self.is_lost = True
         return McpConnectionLost(
             self._message(f"ended: {_reason(error)}"), maybe_done=not is_unknown_session

@@ -8,16 +8,18 @@ import hashlib
 import logging
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import msgspec
 from msgspec import Struct
 
+from sapwood.config.mcp_logins import McpLogins
 from sapwood.core.model_calls import Effect, ToolOutcome, ToolSpec, ToolUse
-from sapwood.workspace.mcp_client.mcp_connection import (
-    McpConnection,
+from sapwood.core.refusals.refusal import did_you_mean, nearest
+from sapwood.workspace.mcp_client.mcp_connection import McpConnection, McpEndpoint
+from sapwood.workspace.mcp_client.mcp_errors import (
     McpConnectionLost,
-    McpEndpoint,
+    McpLoginNeeded,
     McpServerError,
 )
 from sapwood.workspace.permissions.permission_decision import OtherAction
@@ -76,11 +78,36 @@ class _McpTool(Struct, frozen=True):
     reads: bool
 
 
+class ToolChoice(Struct, frozen=True):
+    """Which tools of a server are offered: those `enabled`, or all, without those `disabled`."""
+
+    enabled: tuple[str, ...] = ()
+    disabled: tuple[str, ...] = ()
+
+    def offers(self, tool: str) -> bool:
+        """Whether agents get a tool of this name."""
+        return (not self.enabled or tool in self.enabled) and tool not in self.disabled
+
+    def problem(self, server: str, tools: Sequence[str]) -> str:
+        """Says which chosen names the server does not have, and which it has; else empty."""
+        unknown = [name for name in (*self.enabled, *self.disabled) if name not in tools]
+        if not unknown:
+            return ""
+        names = ", ".join(f"'{name}'" for name in dict.fromkeys(unknown))
+        close = did_you_mean(nearest(unknown[0], list(tools))[:1]) if len(unknown) == 1 else ""
+        return (
+            f"MCP server '{server}' has no tool {names}, which the configuration names.{close} "
+            f"It has {', '.join(sorted(tools)) or 'none'}."
+        )
+
+
 class McpToolbox:
     """The tools of a server, named `server__tool`.
 
     The list of tools stays as it was first read, because it is part of the cached prefix of every
-    request. A server that cannot be reached has no tools; `trouble` says why.
+    request. A server that cannot be reached has no tools; `trouble` says why. A server that asks
+    for a login is tried again after somebody has logged in; `login` says what it asks for.
+    `notice` says which tools the configuration names by mistake.
     """
 
     def __init__(
@@ -88,27 +115,44 @@ class McpToolbox:
         name: str,
         endpoint: McpEndpoint,
         gate: PermissionGate | None = None,
+        choice: ToolChoice | None = None,
     ) -> None:
         self._name = name
         self._endpoint = endpoint
+        self._choice = choice or ToolChoice()
         self._gate = gate or PermissionGate()
         self._opening = asyncio.Lock()
         self._connection: McpConnection | None = None
         self._tools: dict[str, _McpTool] | None = None
         self._failures = 0
         self._crashes = 0
+        self._logins: tuple[int, int, int] | None = None
         self.trouble = ""
+        self.notice = ""
+        self.login: Literal["", "needed", "expired"] = ""
 
     async def specs(self) -> Sequence[ToolSpec]:
         """The tools of the server; none if it failed twice."""
+        if self._logins is not None and self._logins != McpLogins().version():
+            self._logins, self._failures = None, 0
         if self._tools is None and self._failures < _MAX_ATTEMPTS:
+            version = McpLogins().version()
             try:
                 await self._list()
+            except McpLoginNeeded as error:
+                self._failures, self._logins = _MAX_ATTEMPTS, version
+                self.trouble, self.login = str(error), "expired" if error.expired else "needed"
+                _log.warning("%s", error)
             except McpServerError as error:
                 self._failures += 1
                 self.trouble = str(error)
                 _log.warning("%s", error)
         return tuple(tool.spec for tool in (self._tools or {}).values())
+
+    def why_missing(self, tool: str) -> str:
+        """Why the server offers no tools now, if the tool has a name of this server."""
+        prefix = _INVALID.sub("_", f"{self._name}__")
+        return self.trouble if tool.startswith(prefix) else ""
 
     def effect(self, use: ToolUse) -> Effect:
         """`none` for a tool that the server marks as read-only."""
@@ -143,8 +187,12 @@ class McpToolbox:
     async def _list(self) -> None:
         connection = await self._connected()
         if self._tools is None:
-            self._tools = _mcp_tools(self._name, await connection.tools())
-            self.trouble = ""
+            tools = await connection.tools()
+            self._tools = _mcp_tools(self._name, tools, self._choice)
+            self.trouble, self.login = "", ""
+            self.notice = self._choice.problem(self._name, [tool.name for tool in tools])
+            if self.notice:
+                _log.warning("%s", self.notice)
 
     async def _call(self, tool: _McpTool, arguments: dict[str, Any]) -> ToolOutcome:
         connection = await self._connected()
@@ -158,7 +206,7 @@ class McpToolbox:
             connection = await self._connected()
             result = await connection.call(tool.name, arguments)
         self._crashes = 0
-        return ToolOutcome(result_text(result), error=result.is_error)
+        return ToolOutcome(connection.without_tokens(result_text(result)), error=result.is_error)
 
     async def _connected(self) -> McpConnection:
         """The open connection, or a new one. Raises `McpServerError` after two crashes in a row."""
@@ -179,12 +227,13 @@ class McpToolbox:
             return connection
 
 
-def _mcp_tools(server: str, tools: "Sequence[Tool]") -> dict[str, _McpTool]:
+def _mcp_tools(server: str, tools: "Sequence[Tool]", choice: ToolChoice) -> dict[str, _McpTool]:
     by_name = {tool.name: tool for tool in tools}
     names = tool_names(server, by_name)
     return {
         shown: _McpTool(name, _spec(shown, by_name[name]), _is_read_only(by_name[name]))
         for name, shown in names.items()
+        if choice.offers(name)
     }
 
 

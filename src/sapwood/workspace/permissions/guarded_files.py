@@ -66,7 +66,8 @@ PRIVATE_FILES: Mapping[str, str] = {
     "secrets.yaml secrets.json secrets.toml credentials.json credentials.yml.enc master.key",
     "the system": "etc/shadow etc/gshadow etc/sudoers etc/sudoers.d/ proc/*/environ proc/*/mem "
     "etc/krb5.keytab krb5cc_*",
-    "Sapwood": ".config/sapwood/keys.toml .config/sapwood/config.toml server-tokens.json",
+    "Sapwood": ".config/sapwood/keys.toml .config/sapwood/config.toml mcp-logins.json "
+    "server-tokens.json",
 }
 """The program that keeps secrets there, and the files. Reading them asks."""
 

@@ -175,9 +175,13 @@ def decide_permission(
         return PermissionDecision("ask", action.wants)
     remedy = dict.fromkeys(rule for part in parts if part.verdict == "ask" for rule in part.remedy)
     whole = _rule_for_line(action)
-    if whole is not None and whole in remedy:
+    if whole is not None and (whole in remedy or len(remedy) > _MAX_RULES):
         return PermissionDecision(worst.verdict, worst.why, (whole,))
     return PermissionDecision(worst.verdict, worst.why, tuple(remedy))
+
+
+_MAX_RULES = 3
+"""A line that needs more rules gets one rule for exactly this line: nobody reads ten rules."""
 
 
 def prefix_rule(action: ToolAction) -> PermissionRule | None:

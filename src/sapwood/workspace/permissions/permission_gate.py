@@ -24,7 +24,8 @@ from sapwood.workspace.permissions.permission_decision import (
     decide_permission,
     prefix_rule,
 )
-from sapwood.workspace.permissions.permission_rules import PermissionRules
+from sapwood.workspace.permissions.permission_rules import PermissionRules, is_for_command_line
+from sapwood.workspace.permissions.shell_commands import simple_commands
 from sapwood.workspace.tool_output import ToolBlocked, ToolError
 
 _ONE_WORD = re.compile(r"[\w.~+/=:@%,^-]+")
@@ -317,8 +318,16 @@ def _offers(
 def _covered(action: ToolAction, rules: PermissionRules) -> str:
     match action:
         case ShellAction():
-            many = "each of these commands" if len(rules) > 1 else "exactly this command"
-            return f"{many.capitalize()}, {_where(action)}."
+            if len(rules) > 1:
+                return f"Each of these commands, {_where(action)}."
+            commands = len(simple_commands(action.command) or ())
+            is_whole = any(is_for_command_line(rule, action.command) for rule in rules)
+            if commands > 1 and is_whole:
+                return (
+                    f"Exactly this line as a whole, because it has {commands} commands, and none "
+                    f"of them alone, {_where(action)}."
+                )
+            return f"Exactly this command, {_where(action)}."
         case FileAction():
             verb = "Reading" if action.reads else "Any change to"
             return f"{verb} exactly this file with {action.tool}."

@@ -209,7 +209,7 @@ class RemoteRefusal(Refusal, frozen=True):
         return self.words
 
 
-class ProblemDocument(Struct, frozen=True):
+class _ProblemDocument(Struct, frozen=True):
     """A problem document (RFC 9457) with the fields that the server adds."""
 
     type: str = ""
@@ -224,9 +224,9 @@ class ProblemDocument(Struct, frozen=True):
 def error_of(status: int, body: bytes, address: str) -> Exception:
     """The error that an answer of the server stands for."""
     try:
-        problem = msgspec.json.decode(body, type=ProblemDocument)
+        problem = msgspec.json.decode(body, type=_ProblemDocument)
     except msgspec.MsgspecError:
-        problem = ProblemDocument(detail=f"The server at {address} answered with status {status}.")
+        problem = _ProblemDocument(detail=f"The server at {address} answered with status {status}.")
     if problem.refusal:
         return RefusedError(_refusal(problem))
     if problem.failure in get_args(FailureKind):
@@ -247,7 +247,7 @@ def error_of(status: int, body: bytes, address: str) -> Exception:
             return SapwoodError(problem.detail)
 
 
-def _refusal(problem: ProblemDocument) -> Refusal:
+def _refusal(problem: _ProblemDocument) -> Refusal:
     """The refusal as its own class, if this version has it."""
     kind = _kinds().get(problem.refusal)
     if kind is not None:

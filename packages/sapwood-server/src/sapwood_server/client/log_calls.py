@@ -25,7 +25,7 @@ from sapwood.turns.log import Log
 _SECOND = 1_000_000
 
 
-class EventValue(Struct, frozen=True):
+class _EventValue(Struct, frozen=True):
     """An event with its envelope. `data` is the event as JSON."""
 
     agent: AgentId
@@ -48,13 +48,13 @@ class EventValue(Struct, frozen=True):
         return Recorded(self.agent, self.version, event, at, Actor.parse(self.actor), self.command)
 
 
-class TailedValue(EventValue, frozen=True, kw_only=True):
+class TailedValue(_EventValue, frozen=True, kw_only=True):
     """An event of a space, and the cursor after it."""
 
     cursor: Cursor
 
 
-_event = msgspec.json.Decoder(EventValue)
+_event = msgspec.json.Decoder(_EventValue)
 _tailed = msgspec.json.Decoder(TailedValue)
 _delta = msgspec.json.Decoder(Delta)
 
@@ -90,7 +90,7 @@ class ServerSession(Struct, frozen=True):
 class EventsPage(Struct, frozen=True):
     """Events of one agent. `more`: there are more in the range that was asked for."""
 
-    events: tuple[EventValue, ...]
+    events: tuple[_EventValue, ...]
     more: bool = False
 
 

@@ -270,8 +270,10 @@ class RemoteRunner(AgentRunner):
     async def close(self) -> None:
         """Does nothing."""
 
-    def use_keys(self, keys: Mapping[str, str], urls: Mapping[str, str]) -> None:
-        """Does nothing: the server has its own keys."""
+    def reconfigure(
+        self, keys: Mapping[str, str], urls: Mapping[str, str], fallback: Sequence[str]
+    ) -> None:
+        """Does nothing: the server has its own configuration."""
 
     async def wake(self, agent: AgentId) -> None:
         """Does nothing: the server or its workers wake agents."""

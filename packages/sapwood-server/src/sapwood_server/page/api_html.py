@@ -1,8 +1,10 @@
 """The page of the API: every route with what it takes and answers, and every schema.
 
-It is made from the description of the API, has no script, and needs nothing from another origin.
+It is made from the description of the API and needs nothing from another origin. Its only script
+chooses the colours.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +15,7 @@ _HEAD = (
     '<!doctype html><html lang="en" data-theme="dark"><head><meta charset="utf-8">'
     '<meta name="viewport" content="width=device-width, initial-scale=1">'
     '<link rel="icon" href="/static/icon.svg"><link rel="stylesheet" href="/static/sapwood.css">'
+    '<script src="/static/start.js"></script>'
     "<title>API · Sapwood</title></head>"
 )
 
@@ -32,10 +35,9 @@ def api_html(document: dict[str, Any]) -> str:
     types = "".join(_schema(name, schemas[name]) for name in sorted(schemas))
     info = document["info"]
     return (
-        f'{_HEAD}<body><main class="page settings"><h1 class="h1">API of Sapwood '
-        f'{line(info["version"])}</h1><p><a href="/">Conversations</a></p>'
-        f"<p>{line(info['description'])} "
-        '<a href="/v1/openapi.json">openapi.json</a></p>'
+        f'{_HEAD}<body><main class="page settings"><h1 class="h1">Sapwood API '
+        f'{line(info["version"])}</h1><p>{line(info["description"])}</p><p class="row-x">'
+        '<a href="/">Conversations</a><a href="/v1/openapi.json">openapi.json</a></p>'
         f'{routes}<section class="card"><header><h2>Types</h2></header>{types}</section>'
         "</main></body></html>"
     )
@@ -56,7 +58,7 @@ def _operation(method: str, path: str, operation: dict[str, Any]) -> str:
             ]
     return (
         f'<details id="{attribute(operation["operationId"])}"><summary><code>{method} {line(path)}'
-        f"</code> {line(operation['summary'])}</summary><p>{line(operation['description'])}</p>"
+        f"</code> {line(operation['summary'])}</summary><p>{_coded(operation['description'])}</p>"
         f"{_table(rows)}</details>"
     )
 
@@ -71,7 +73,7 @@ def _schema(name: str, schema: dict[str, Any]) -> str:
         rows = [_row("", schema, "")]
     return (
         f'<details id="{attribute(name)}" open><summary><code>{line(name)}</code></summary>'
-        f"<p>{text(schema['description'])}</p>{_table(rows)}</details>"
+        f"<p>{_coded(schema['description'])}</p>{_table(rows)}</details>"
     )
 
 
@@ -81,10 +83,13 @@ def _table(rows: list[str]) -> str:
 
 def _row(name: str, schema: dict[str, Any], about: str) -> str:
     shown = " | ".join(dict.fromkeys(_kinds(schema)))
-    return (
-        f'<tr><th scope="row"><code>{line(name)}</code></th><td>{shown}</td>'
-        f"<td>{text(about)}</td></tr>"
-    )
+    head = f'<th scope="row"><code>{line(name)}</code></th>' if name else "<td></td>"
+    return f"<tr>{head}<td>{shown}</td><td>{_coded(about)}</td></tr>"
+
+
+def _coded(value: str) -> str:
+    """A description, with what stands between backticks as code."""
+    return re.sub("`([^`]+)`", r"<code>\1</code>", text(value))
 
 
 def _kinds(schema: dict[str, Any]) -> Iterator[str]:

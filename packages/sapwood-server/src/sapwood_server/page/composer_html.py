@@ -81,7 +81,6 @@ def composer_html(facts: ComposerFacts) -> str:
         f"{_chip('mode', 'Permission mode', _MODE_TITLES[facts.mode], f'm-{facts.mode}')}"
         f'<button class="btn" type="button" id="accept" data-run="/accept-plan"{accept}>Accept the '
         'plan</button></div><span class="grow"></span>'
-        '<span class="foot wide"><kbd>⏎</kbd> send</span>'
         '<button class="btn no" type="button" id="interrupt" hidden>■ <span class="wide">'
         'Interrupt</span> <kbd class="wide">esc</kbd></button>'
         f'<button class="btn go" id="send">{send}</button></div>'
@@ -208,9 +207,9 @@ def welcome_html(facts: ComposerFacts) -> str:
 
 
 def setup_frame(problem: str = "") -> str:
-    """The page on which a person chooses what answers. Its script fills the list."""
+    """The page on which a person chooses a model or program. Its script fills the list."""
     return (
-        '<div class="page setup"><header><h1 class="h1">Choose what answers</h1>'
+        '<div class="page setup"><header><h1 class="h1">Choose a model or program</h1>'
         '<p class="faint">Everything is kept; you decide what the model sees. Pick one to begin; '
         f'you can change it before any message.</p>{_why(problem)}</header><div id="setup">'
         '<p class="faint">Looking for programs and keys on this machine …</p></div>'

@@ -54,7 +54,7 @@ def drop_html(found: DropPreview, turns: Sequence[str]) -> str:
     verb = "leaves" if found.turns == 1 else "leave"
     said = [
         f'<b class="warn">{counted(found.turns, "turn")} {verb}</b>',
-        f'<span class="num">{size(total)} → <b>{size(found.total)}</b></span>',
+        _change(total, found.total),
     ]
     if found.once is not None and found.later is not None:
         said.append(
@@ -82,6 +82,13 @@ def drop_html(found: DropPreview, turns: Sequence[str]) -> str:
     return f'<div data-line="{command}">{lines}</div>'
 
 
+def _change(now: Count, after: Count) -> str:
+    """Tokens now and after; one figure if they look alike."""
+    shown, then = size(now), size(after)
+    before = "" if shown == then else f"{shown} → "
+    return f'<span class="num">{before}<b>{then}</b></span>'
+
+
 def _chart(plan: CutPlan) -> str:
     tallest = max((cut.size.tokens for cut in plan.cuts), default=1) or 1
     bars = "".join(
@@ -94,8 +101,9 @@ def _chart(plan: CutPlan) -> str:
     slider = ""
     if count:
         slider = (
-            f'<label class="vh" for="cut">Where to cut</label><input id="cut" type="range" min="0" '
-            f'max="{count - 1}" value="0" step="1" aria-valuetext="nothing is removed">'
+            f'<label class="vh" for="cut">Where to cut</label><div class="slider '
+            f'w{round(100 * (count - 1) / count)}"><input id="cut" type="range" min="0" '
+            f'max="{count - 1}" value="0" step="1" aria-valuetext="nothing is removed"></div>'
         )
     return (
         '<section class="card chartcard"><header><h2 class="grow">By turn</h2>'
@@ -136,7 +144,7 @@ def _request(found: ContextBreakdown, plan: CutPlan) -> str:
     whole = max(found.budget.total.tokens, 1)
     fixed = plan.fixed.tokens
     front = found.budget.summary.tokens
-    parts = [("k-system", "fixed", fixed), ("k-summary", "summary", front)]
+    parts = [("k-system", "system and tools", fixed), ("k-summary", "summary", front)]
     parts += [("t k-msg", f"#{cut.turn}", cut.size.tokens) for cut in plan.cuts]
     inside = "".join(
         f'<i class="{kind} w{max(1, round(100 * tokens / whole))}" title="{attribute(name)}">'
@@ -161,8 +169,8 @@ def _largest(found: ContextBreakdown) -> str:
     )
     return (
         '<section class="card"><header><h2>Largest items, and how to free them</h2></header>'
-        '<table class="tbl"><thead><tr><th>Block</th><th class="num">holds</th><th>to trim it</th>'
-        f'<th class="num">frees</th></tr></thead><tbody>{rows}</tbody></table></section>'
+        '<table class="tbl"><thead><tr><th>Item</th><th class="num">Tokens</th><th>Command</th>'
+        f'<th class="num">Frees</th></tr></thead><tbody>{rows}</tbody></table></section>'
     )
 
 

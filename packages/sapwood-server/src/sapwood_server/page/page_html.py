@@ -171,7 +171,8 @@ def _main(parts: PageParts, state: State | None) -> str:
         f'tabindex="0"><div class="space" id="above"></div>'
         f'<div id="rows"{role}>{parts.rows}</div>{welcome}<div id="stream"></div>'
         f'<div class="space" id="below"></div>{_HEAD if state else ""}</div>'
-        '<button class="btn sm latest" id="latest" hidden>▼ <span>latest</span></button>'
+        '<div class="to-end"><button class="btn sm latest" id="latest" hidden>▼ '
+        "<span>latest</span></button></div>"
         '<section class="cutbar" id="picked" aria-label="Drop turns" hidden><div id="saves"></div>'
         '<div class="acts"><button class="btn bare" id="unpick">Cancel <kbd>esc</kbd></button>'
         '<button class="btn cut" id="drop"></button></div></section>'
@@ -199,20 +200,20 @@ _SIGN_IN_HEAD = (
     '<!doctype html><html lang="en" data-theme="dark"><head><meta charset="utf-8">'
     '<meta name="viewport" content="width=device-width, initial-scale=1">'
     '<link rel="icon" href="/static/icon.svg" type="image/svg+xml">'
-    '<link rel="stylesheet" href="/static/sapwood.css">'
+    '<link rel="stylesheet" href="/static/sapwood.css"><script src="/static/start.js"></script>'
 )
 
 
 def sign_in_page(detail: str = "") -> str:
     """Asks for a token, and says why."""
     why = line(detail) or (
-        "Open the address that `sapwood serve` printed, paste a token, or type the code that a "
-        "signed-in browser shows under Settings."
+        "Open the address that <code>sapwood serve</code> printed, paste a token, or type the code "
+        "that a signed-in browser shows under Settings."
     )
     return (
         f"{_SIGN_IN_HEAD}<title>Sign in · Sapwood</title>"
         '<script type="module" src="/static/sign-in.js"></script></head>'
-        '<body><main class="signin"><h1 class="h1">Sapwood</h1>'
+        '<body><main class="signin"><h1 class="h1">Sign in to Sapwood</h1>'
         f'<p role="alert">{why}</p><form><label for="token">Token or code</label>'
         '<input id="token" type="password" autocomplete="off" required>'
         '<button class="btn go">Sign in</button></form></main></body></html>'

@@ -77,7 +77,7 @@ async def start_page(call: RequestContext) -> Response:
 
 
 async def setup_page(call: RequestContext) -> Response:
-    """What can answer, to choose from."""
+    """The models and programs to choose from."""
     call.require_own_machine()
     return await _page(call, await _agents(call), setup_frame())
 
@@ -140,10 +140,14 @@ async def _conversation(
 
 
 async def list_piece(call: RequestContext) -> Response:
-    """The list of conversations."""
-    current = call.query("agent")
+    """The list of conversations. A page asks for it again and again while it is looked at."""
+    current = AgentId(call.query("agent"))
     agents = await _agents(call)
-    return _piece(list_html(await _listed(call, agents, AgentId(current) if current else None)))
+    if call.is_own_machine and await call.space.connection.log.summary(
+        call.space.connection.space, current
+    ):
+        await call.space.session_catch_up.look(await _state(call, current))
+    return _piece(list_html(await _listed(call, agents, current or None)))
 
 
 async def rows_piece(call: RequestContext) -> Response:
@@ -305,9 +309,9 @@ def page_endpoints() -> tuple[Endpoint, ...]:
             query=ExportQuery,
             answers=html,
         ),
-        Endpoint("GET", "/setup", "admin", setup_page, "What answers", answers=html),
+        Endpoint("GET", "/setup", "admin", setup_page, "Choose a model or program", answers=html),
         Endpoint("GET", "/settings", "read", settings_page, "The settings", answers=html),
-        Endpoint("GET", "/page/setup", "admin", setup_piece, "What can answer", answers=html),
+        Endpoint("GET", "/page/setup", "admin", setup_piece, "Models and programs", answers=html),
         Endpoint("GET", "/page/models", "write", models_piece, "Models", answers=html),
         Endpoint("GET", "/page/list", "read", list_piece, "The list", answers=html),
         Endpoint("GET", "/page/search", "read", search_piece, "Search results", answers=html),

@@ -44,7 +44,7 @@ _GRIP = (
 )
 
 
-_CHOOSE = '<a class="btn sm retry" href="/setup">Choose what answers</a>'
+_CHOOSE = '<a class="btn sm retry" href="/setup">Choose a model</a>'
 _RETRY = (
     '<button class="btn sm retry" data-run="/retry" title="Ask your last prompt again">Retry'
     "</button>"

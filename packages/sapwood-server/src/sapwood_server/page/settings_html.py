@@ -31,10 +31,10 @@ _BROWSER = (
     '<option value="">as the system</option>'
     "<option value=dark>dark</option><option value=light>light</option>"
     "<option value=contrast>high contrast</option></select></td></tr>"
-    '<tr><th scope="row">Notifications<p>When a tool call needs you or a turn ends, while a tab of '
-    'Sapwood is open and you look at something else.</p></th><td><button class="btn" id="notify" '
+    '<tr><th scope="row">Notifications<p>When a tool call needs you or a turn ends, while a '
+    'Sapwood tab is open in the background.</p></th><td><button class="btn" id="notify" '
     'aria-pressed="false">Switch on</button><p class="said" role="status"></p></td></tr>'
-    '<tr><th scope="row">Pair a phone<p>A code signs one other browser in as you, without settings '
+    '<tr><th scope="row">Pair a phone<p>A code signs in one other browser as you, without settings '
     "and API keys. It works once, within two minutes.</p></th><td>"
     '<button class="btn" id="pair">Show a code</button><div role="status"><p id="code" class="big">'
     '</p><p id="where" class="said"></p></div></td></tr></tbody></table></section>'
@@ -58,7 +58,7 @@ def _configuration(settings: Iterable[Setting], config: Config, at_start: Sequen
     )
     return (
         '<p class="faint tools">The configuration of this machine, as <code>sapwood config</code> '
-        "shows it. New conversations use a change at once.</p>"
+        "shows it. Changes apply to new conversations at once.</p>"
         '<p class="tools"><input class="inp" id="setting-filter" placeholder="Filter settings" '
         f'aria-label="Filter settings" autocomplete="off"></p><div id="settings">{cards}</div>'
     )
@@ -67,11 +67,11 @@ def _configuration(settings: Iterable[Setting], config: Config, at_start: Sequen
 def _row(setting: Setting, known: KnownSetting, shown: str, *, restart: bool) -> str:
     name = attribute(setting.name)
     origin = f'<span class="chip">{_origin(setting)}</span>' if setting.origin else ""
-    later = '<span class="chip warn">after a restart of the server</span>' if restart else ""
+    later = '<span class="chip warn">needs a restart</span>' if restart else ""
     fixed = setting.origin.startswith("SAPWOOD_") or shown != setting.typed
     unset = ""
     if setting.origin and not fixed:
-        unset = '<button class="btn bare sm" type="button" data-unset>default</button>'
+        unset = '<button class="btn bare sm" type="button" data-unset>Reset</button>'
     field = f'<span class="mono">{line(shown)}</span>' if fixed else _field(setting, known)
     return (
         f'<tr data-setting><th scope="row"><code>{line(setting.name)}</code> {origin} {later}'
@@ -96,7 +96,7 @@ def _field(setting: Setting, known: KnownSetting) -> str:
     return (
         f'<input class="inp" name="value" {label} value="{attribute(setting.typed)}" '
         f'placeholder="{attribute(known.values)}" title="{attribute(known.values)}" '
-        'autocomplete="off" spellcheck="false"><button class="btn sm">Save</button>'
+        'autocomplete="off" spellcheck="false"><button class="btn">Save</button>'
     )
 
 

@@ -1,4 +1,4 @@
-"""The page on which a person chooses what answers, as HTML: programs, API keys, a server."""
+"""The page on which a person chooses a model or program, as HTML: programs, API keys, a server."""
 
 from collections.abc import Sequence
 
@@ -53,8 +53,12 @@ def _programs(options: Sequence[ModelOption], model: str) -> str:
             f'<li class="more-programs"><details><summary>{"Not" if ready else "None is"} ready: '
             f"{names}. What to do ▸</summary><ul>{inside}</ul></details></li>"
         )
-    again = '<button class="btn bare sm" data-setup-again>look again</button>'
-    return _group("Programs on this machine", f"they answer, Sapwood keeps and trims {again}", rows)
+    again = '<button class="btn bare sm" data-setup-again>Look again</button>'
+    return _group(
+        "Programs on this machine",
+        f"they run the turns, Sapwood keeps and trims the history {again}",
+        rows,
+    )
 
 
 def _providers(options: Sequence[ModelOption], model: str) -> str:

@@ -3,18 +3,18 @@
 from collections.abc import Iterable
 
 from msgspec import Struct
-from starlette.responses import Response
 
 from sapwood.app.removal import eraser_for
 from sapwood.core.commands import Archive, TagAgent
 from sapwood.core.content import File, Note, PromptPart, Text, Thinking, ToolCall
+from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.tags import Entry, Tags, entries_of
 from sapwood.core.turn import Reply, Turn
 from sapwood_server.protocols.openai_input import as_type, bad_request, read_input
 from sapwood_server.protocols.openai_prompt import record_turns, start_conversation
 from sapwood_server.protocols.openai_stream import Fields
-from sapwood_server.request_context import RequestContext, Routes, json_response
+from sapwood_server.request_context import RequestContext, Routes
 
 _MAX_BYTES = 25_000_000
 _PAGE = 20
@@ -41,7 +41,7 @@ class _NewMetadata(Struct, frozen=True):
 @ROUTES.add(
     "POST", "/v1/conversations", "write", "Start a conversation (OpenAI API)", max_bytes=_MAX_BYTES
 )
-async def create_conversation(call: RequestContext) -> Response:
+async def create_conversation(call: RequestContext) -> Fields:
     """Starts a conversation, with turns that were before if there are any."""
     body = await call.body()
     asked = as_type(body, _NewConversation, "body")
@@ -55,19 +55,18 @@ async def create_conversation(call: RequestContext) -> Response:
     connection = call.space.connection
     summary = await connection.log.summary(connection.space, agent)
     assert summary is not None
-    return json_response(_conversation(summary))
+    return _conversation(summary)
 
 
 @ROUTES.add("GET", _ONE, "read", "Show a conversation")
-async def show_conversation(call: RequestContext) -> Response:
+async def show_conversation(call: RequestContext, summary: AgentSummary) -> Fields:
     """One conversation."""
-    return json_response(_conversation(await call.summary()))
+    return _conversation(summary)
 
 
 @ROUTES.add("POST", _ONE, "write", "Change a conversation's metadata")
-async def update_conversation(call: RequestContext) -> Response:
+async def update_conversation(call: RequestContext, summary: AgentSummary) -> Fields:
     """Changes the metadata: what is not named is removed."""
-    summary = await call.summary()
     asked = as_type(await call.body(), _NewMetadata, "body")
     wanted, now = asked.metadata or {}, _metadata(summary)
     entries = [Entry(name, value) for name, value in sorted(wanted.items())]
@@ -75,29 +74,27 @@ async def update_conversation(call: RequestContext) -> Response:
     if entries:
         tag = TagAgent(summary.agent, metadata=tuple(entries))
         await call.service.dispatch(tag, call.principal.actor)
-    return json_response(_conversation(await call.summary()))
+    return _conversation(await call.summary())
 
 
 @ROUTES.add("DELETE", _ONE, "write", "Erase or archive a conversation")
-async def delete_conversation(call: RequestContext) -> Response:
+async def delete_conversation(call: RequestContext, summary: AgentSummary) -> Fields:
     """Erases the conversation for an administrator, and archives it for others.
 
     An archived one is in no list and can be brought back, so it is not `deleted`.
     """
-    summary = await call.summary()
     erases = "admin" in call.principal.scopes
     if erases:
         eraser = eraser_for(call.space.connection)
         await eraser.erase([summary.agent], by=str(call.principal.actor))
     elif summary.status == "running":
         await call.service.dispatch(Archive(summary.agent), call.principal.actor)
-    return json_response({"id": summary.agent, "object": "conversation.deleted", "deleted": erases})
+    return {"id": summary.agent, "object": "conversation.deleted", "deleted": erases}
 
 
 @ROUTES.add("GET", f"{_ONE}/items", "read", "List what the model sees of a conversation")
-async def list_items(call: RequestContext) -> Response:
+async def list_items(call: RequestContext, agent: AgentId) -> Fields:
     """What the model sees of the conversation now, newest first unless the order is `asc`."""
-    agent = await call.agent()
     live = (await call.space.connection.dispatcher.open(agent)).live
     items = [item for turn in live.all_turns for item in _items(turn)]
     if call.query("order", "desc") == "desc":
@@ -108,22 +105,20 @@ async def list_items(call: RequestContext) -> Response:
             raise bad_request("after", f"There is no item '{after[:80]}'.")
         items = items[ids.index(after) + 1 :]
     limit = call.number("limit", _PAGE, minimum=1, maximum=_MAX_PAGE)
-    return json_response(_listed(items[:limit], has_more=len(items) > limit))
+    return _listed(items[:limit], has_more=len(items) > limit)
 
 
 @ROUTES.add("POST", f"{_ONE}/items", "write", "Add earlier turns", max_bytes=_MAX_BYTES)
-async def create_items(call: RequestContext) -> Response:
+async def create_items(call: RequestContext, agent: AgentId) -> Fields:
     """Records turns that were before."""
-    agent = await call.agent()
-    body = await call.body()
-    given = read_input(as_type(body, _NewItems, "body").items)
+    given = read_input(as_type(await call.body(), _NewItems, "body").items)
     if given.results:
         raise bad_request("items", "Function results must follow their calls.")
     before = len((await call.space.connection.dispatcher.open(agent)).live.turns)
     await record_turns(call, agent, given.turns)
     live = (await call.space.connection.dispatcher.open(agent)).live
     added = [item for turn in live.turns[before:] for item in _items(turn)]
-    return json_response(_listed(added, has_more=False))
+    return _listed(added, has_more=False)
 
 
 def _conversation(summary: AgentSummary) -> Fields:

@@ -88,21 +88,12 @@ class ConversationMade(Struct, frozen=True):
     prompt: PromptState = "none"
 
 
-@_ROUTES.add(
-    "POST",
-    "/v1/agents",
-    "write",
-    "Start a conversation",
-    request=StartBody,
-    response=ConversationMade,
-    statuses=(201,),
-)
-async def start_agent(call: RequestContext) -> Response:
+@_ROUTES.add("POST", "/v1/agents", "write", "Start a conversation", statuses=(201,))
+async def start_agent(call: RequestContext, body: StartBody) -> ConversationMade:
     """Starts a conversation, by default in the folder of the server, with its model.
 
     `text` is carried out in it as a submission is; `prompt` is a prompt whatever it looks like.
     """
-    body = await call.read(StartBody)
     folder = call.own_folder(body.folder)
     script = await _script(call, body.text, folder=folder)
     _require_scopes(call, script)
@@ -127,9 +118,9 @@ async def start_agent(call: RequestContext) -> Response:
         )
     if not script:
         state: PromptState = "sent" if answer else "none"
-        return json_response(ConversationMade(agent, answer, prompt=state), 201)
+        return ConversationMade(agent, answer, prompt=state)
     done = await _carry_out(call, agent, script)
-    return json_response(ConversationMade(done.agent, answer, done.outcomes, done.prompt), 201)
+    return ConversationMade(done.agent, answer, done.outcomes, done.prompt)
 
 
 class PromptBody(OnceBody, frozen=True, kw_only=True):
@@ -151,19 +142,9 @@ class PromptSent(Struct, frozen=True):
     message: str
 
 
-@_ROUTES.add(
-    "POST",
-    f"{_AGENT}/turns",
-    "write",
-    "Send a prompt",
-    request=PromptBody,
-    response=PromptSent,
-    statuses=(202,),
-)
-async def send_prompt(call: RequestContext) -> Response:
+@_ROUTES.add("POST", f"{_AGENT}/turns", "write", "Send a prompt", statuses=(202,))
+async def send_prompt(call: RequestContext, agent: AgentId, body: PromptBody) -> PromptSent:
     """Opens a turn with a prompt. The answer arrives as events."""
-    agent = await call.agent()
-    body = await call.read(PromptBody)
     if body.parts is not None and (body.text or body.files):
         raise Problem(422, "Two prompts", "Send 'text' with 'files', or 'parts', and not both.")
     if body.parts is not None:
@@ -183,7 +164,7 @@ async def send_prompt(call: RequestContext) -> Response:
             params=body.params,
         )
     )
-    return json_response(PromptSent(answer, answer.message), 202)
+    return PromptSent(answer, answer.message)
 
 
 class SubmissionBody(OnceBody, frozen=True, kw_only=True):
@@ -209,19 +190,16 @@ class SubmissionDone(Struct, frozen=True):
     f"{_AGENT}/submissions",
     "write",
     "Run what a person typed",
-    request=SubmissionBody,
     response=SubmissionDone,
     statuses=(200, 202),
     details="202: the prompt waits for the end of the open turn.",
 )
-async def submit(call: RequestContext) -> Response:
+async def submit(call: RequestContext, agent: AgentId, body: SubmissionBody) -> Response:
     """Carries out what a person typed: a prompt, a command, or a script of both.
 
     With `waits`, a prompt is queued while a turn is open. One with files is then not carried out
     (`held`), and commands only leave the files to a later prompt.
     """
-    agent = await call.agent()
-    body = await call.read(SubmissionBody)
     script = await _script(call, body.text, agent)
     state = (await call.space.connection.dispatcher.open(agent)).state
     script = await _attached(call, script, state.workspace.worktree or state.workspace.folder)
@@ -309,11 +287,11 @@ class QueueList(Struct, frozen=True):
     queue: tuple[QueuedPrompt, ...]
 
 
-@_ROUTES.add("GET", f"{_AGENT}/queue", "read", "List queued messages", response=QueueList)
-async def list_queue(call: RequestContext) -> Response:
+@_ROUTES.add("GET", f"{_AGENT}/queue", "read", "List queued messages")
+async def list_queue(call: RequestContext) -> QueueList:
     """The texts that wait for the end of the open turn, in the order in which they are sent."""
     session = await _session(call)
-    return json_response(QueueList(await session.queue()))
+    return QueueList(await session.queue())
 
 
 class QueueBody(OnceBody, frozen=True, kw_only=True):
@@ -329,19 +307,11 @@ class Queued(Struct, frozen=True):
 
 
 @_ROUTES.add(
-    "POST",
-    f"{_AGENT}/queue",
-    "write",
-    "Queue a message until the open turn ends",
-    request=QueueBody,
-    response=Queued,
-    statuses=(202,),
+    "POST", f"{_AGENT}/queue", "write", "Queue a message until the open turn ends", statuses=(202,)
 )
-async def queue_prompt(call: RequestContext) -> Response:
+async def queue_prompt(call: RequestContext, agent: AgentId, body: QueueBody) -> Queued:
     """Keeps a text until the open turn has ended; any screen sends it then."""
-    agent = await call.agent()
-    entry = await _queue(call, agent, (await call.read(QueueBody)).text)
-    return json_response(Queued(entry), 202)
+    return Queued(await _queue(call, agent, body.text))
 
 
 async def _queue(call: RequestContext, agent: AgentId, text: str) -> str:
@@ -358,22 +328,13 @@ class Done(Struct, frozen=True):
     message: str
 
 
-@_ROUTES.add(
-    "POST",
-    f"{_AGENT}/queue/{{entry}}/remove",
-    "write",
-    "Remove a message from the queue",
-    request=OnceBody,
-    response=Done,
-)
-async def unqueue_prompt(call: RequestContext) -> Response:
+@_ROUTES.add("POST", f"{_AGENT}/queue/{{entry}}/remove", "write", "Remove a message from the queue")
+async def unqueue_prompt(call: RequestContext, agent: AgentId, _: OnceBody, entry: str) -> Done:
     """Takes a text out of the queue, to change it or to leave it out."""
-    agent = await call.agent()
-    await call.read(OnceBody)
-    command = UnqueuePrompt(agent, call.request.path_params["entry"])
+    command = UnqueuePrompt(agent, entry)
     actor, command_id = call.principal.actor, await call.command_id()
     await call.service.dispatch(command, actor, command_id=command_id)
-    return json_response(Done("Removed from the queue."))
+    return Done("Removed from the queue.")
 
 
 class SendQueuedBody(RequestBody, frozen=True):
@@ -391,23 +352,14 @@ class QueuedSent(Struct, frozen=True):
     agent: AgentId
 
 
-@_ROUTES.add(
-    "POST",
-    f"{_AGENT}/queue/next",
-    "write",
-    "Send the first queued message",
-    request=SendQueuedBody,
-    response=QueuedSent,
-)
-async def send_queued(call: RequestContext) -> Response:
+@_ROUTES.add("POST", f"{_AGENT}/queue/next", "write", "Send the first queued message")
+async def send_queued(call: RequestContext, agent: AgentId, body: SendQueuedBody) -> QueuedSent:
     """Sends the first text of the queue if no turn is open.
 
     With `ended`, because a turn ended: then nothing is sent after an interrupted one. A script is
     left to a screen, which waits for the turn of each of its prompts.
     """
-    agent = await call.agent()
     session = ConversationSession(call.service, "", agent)
-    body = await call.read(SendQueuedBody)
     for first in (await session.queue())[:1]:
         script = parse(first.text)
         if not isinstance(script, Refusal) and len(script) > 1:
@@ -422,7 +374,7 @@ async def send_queued(call: RequestContext) -> Response:
     for each in sent:
         if isinstance(each.answer, Refusal):
             raise refusal_problem(each.answer)
-    return json_response(QueuedSent(_outcomes(sent), session.agent or agent))
+    return QueuedSent(_outcomes(sent), session.agent or agent)
 
 
 async def _session(call: RequestContext) -> ConversationSession:
@@ -497,29 +449,20 @@ class Interrupted(Struct, frozen=True):
     events: tuple[EventRef, ...]
 
 
-@_ROUTES.add(
-    "POST",
-    f"{_AGENT}/interrupt",
-    "write",
-    "Stop the open turn",
-    request=RequestBody,
-    response=Interrupted,
-)
-async def interrupt(call: RequestContext) -> Response:
+@_ROUTES.add("POST", f"{_AGENT}/interrupt", "write", "Stop the open turn")
+async def interrupt(call: RequestContext, agent: AgentId, _: RequestBody) -> Interrupted:
     """Stops the open turn and keeps every word that was shown; first a shell line that runs.
 
     If the turn waits for the limit of its provider to reset, it is not asked again.
     """
-    agent = await call.agent()
-    await call.read(RequestBody)
     if call.space.shell_lines.stop(agent):
-        return json_response(Interrupted("The command was stopped.", ()))
+        return Interrupted("The command was stopped.", ())
     if call.space.limits.stop(agent):
-        return json_response(Interrupted("It is not asked again.", ()))
+        return Interrupted("It is not asked again.", ())
     done = accepted(
         await call.space.agents.runner.interrupt(agent, f"by {call.principal.name or 'the user'}")
     )
-    return json_response(Interrupted(done.message, done.events))
+    return Interrupted(done.message, done.events)
 
 
 class ChoiceValue(Struct, frozen=True):
@@ -542,16 +485,10 @@ class QuestionList(Struct, frozen=True):
     questions: tuple[QuestionValue, ...]
 
 
-@_ROUTES.add(
-    "GET",
-    f"{_AGENT}/permissions",
-    "read",
-    "List tool calls waiting for approval",
-    response=QuestionList,
-)
-async def list_permissions(call: RequestContext) -> Response:
+@_ROUTES.add("GET", f"{_AGENT}/permissions", "read", "List tool calls waiting for approval")
+async def list_permissions(call: RequestContext, agent: AgentId) -> QuestionList:
     """The tool calls that wait for approval, with the exact text and its hash."""
-    found = await waiting_questions(call.space.connection, await call.agent())
+    found = await waiting_questions(call.space.connection, agent)
     questions = tuple(
         QuestionValue(
             each.id,
@@ -564,7 +501,7 @@ async def list_permissions(call: RequestContext) -> Response:
         )
         for each in found
     )
-    return json_response(QuestionList(questions))
+    return QuestionList(questions)
 
 
 class AnswerBody(RequestBody, frozen=True):
@@ -580,23 +517,20 @@ class AnswerBody(RequestBody, frozen=True):
     f"{_AGENT}/permissions/{{question}}",
     "approve",
     "Answer a tool call that is waiting for approval",
-    request=AnswerBody,
-    response=Done,
 )
-async def answer_permission(call: RequestContext) -> Response:
+async def answer_permission(
+    call: RequestContext, agent: AgentId, body: AnswerBody, question: str
+) -> Done:
     """Answers a question. The answer counts only for what was shown: `hash` must be its hash."""
-    agent = await call.agent()
-    body = await call.read(AnswerBody)
-    asked = call.request.path_params["question"]
     waiting = await waiting_questions(call.space.connection, agent)
-    posted = next((each for each in waiting if each.id == asked), None)
+    posted = next((each for each in waiting if each.id == question), None)
     if posted is None:
         raise Problem(
             409, "No pending question", "This question was already answered, or its turn has ended."
         )
     given = await answer_question(call, posted, body.key, body.hash, body.reason)
     done = "Answered." if isinstance(given, Reply) else "Allowed."
-    return json_response(Done("Denied." if isinstance(given, Deny) else done))
+    return Done("Denied." if isinstance(given, Deny) else done)
 
 
 async def answer_question(

@@ -3,25 +3,18 @@
 It belongs to the person at the machine, so these routes need the scope `admin` in their own space.
 """
 
-from typing import Literal
-
-from starlette.responses import Response
-
 from sapwood.config.editor import list_settings, set_setting, shown_value, unset_setting
 from sapwood.conversation.model_setup import ModelSetup
 from sapwood_server.problems import Problem
-from sapwood_server.request_context import (
-    Endpoint,
-    Handler,
-    RequestContext,
-    json_response,
-    text_field,
-)
+from sapwood_server.request_context import RequestContext, Routes, text_field
 
 _MAX_KEY = 2_000
 
+ROUTES = Routes(internal=True)
 
-async def show_setup(call: RequestContext) -> Response:
+
+@ROUTES.add("GET", "/v1/setup", "admin", "Show what can answer conversations")
+async def show_setup(call: RequestContext) -> dict[str, object]:
     """The model of new conversations, why it cannot be called if so, and what can be chosen."""
     call.require_own_machine()
     setup = ModelSetup(call.space.agents.config)
@@ -37,10 +30,11 @@ async def show_setup(call: RequestContext) -> Response:
     ]
     problem = await setup.problem(call.space.agents.keys)
     model = call.space.agents.config.model
-    return json_response({"model": model, "problem": problem, "options": options})
+    return {"model": model, "problem": problem, "options": options}
 
 
-async def choose_model(call: RequestContext) -> Response:
+@ROUTES.add("POST", "/v1/setup", "admin", "Choose what answers new conversations")
+async def choose_model(call: RequestContext) -> dict[str, object]:
     """Chooses what answers new conversations. Nothing is stored if the key is rejected.
 
     With `address`, it is a model of the OpenAI-compatible server there.
@@ -52,7 +46,7 @@ async def choose_model(call: RequestContext) -> Response:
     setup = ModelSetup(call.space.agents.config)
     if address:
         chosen = setup.choose_server(address, model)
-        return json_response({"model": chosen, "message": f"New conversations use {chosen}."})
+        return {"model": chosen, "message": f"New conversations use {chosen}."}
     if problem := setup.refusal(model):
         raise Problem(422, "Unknown model", problem)
     if body.get("anyway") is not True and (doubt := setup.doubt(model)):
@@ -67,20 +61,22 @@ async def choose_model(call: RequestContext) -> Response:
     elif problem := await setup.program_problem(model):
         raise Problem(424, "Program unavailable", problem)
     setup.choose(model)
-    return json_response({"model": model, "message": message})
+    return {"model": model, "message": message}
 
 
-async def look_for_models(call: RequestContext) -> Response:
+@ROUTES.add("POST", "/v1/setup/models", "admin", "List the models of a server")
+async def look_for_models(call: RequestContext) -> dict[str, object]:
     """The models of an OpenAI-compatible server."""
     call.require_own_machine()
     address = text_field(await call.body(), "address").strip()
     if not address.startswith(("http://", "https://")):
         raise Problem(422, "Not an address", "Enter an address that starts with http://.")
     found = await ModelSetup(call.space.agents.config).server_models(address)
-    return json_response({"models": found[:200]})
+    return {"models": found[:200]}
 
 
-async def show_settings(call: RequestContext) -> Response:
+@ROUTES.add("GET", "/v1/settings", "admin", "List the settings")
+async def show_settings(call: RequestContext) -> dict[str, object]:
     """Every setting with its value and where that comes from. Secrets are not shown."""
     call.require_own_machine()
     config = call.space.agents.config
@@ -88,10 +84,11 @@ async def show_settings(call: RequestContext) -> Response:
         {"name": each.name, "value": shown_value(each, config), "origin": each.origin}
         for each in list_settings()
     ]
-    return json_response({"settings": settings})
+    return {"settings": settings}
 
 
-async def change_setting(call: RequestContext) -> Response:
+@ROUTES.add("POST", "/v1/settings", "admin", "Change a setting")
+async def change_setting(call: RequestContext) -> dict[str, object]:
     """Writes a setting into the file, as `sapwood config set` does; without a value, the default.
 
     The server reads the file again by itself.
@@ -101,21 +98,6 @@ async def change_setting(call: RequestContext) -> Response:
     name = text_field(body, "name")
     if "value" not in body:
         unset_setting(name)
-        return json_response({"message": f"{name} has its default again."})
+        return {"message": f"{name} has its default again."}
     set_setting(name, text_field(body, "value"))
-    return json_response({"message": f"{name} is changed."})
-
-
-def configuration_endpoints() -> tuple[Endpoint, ...]:
-    """The routes about the configuration of the server's machine, which its page uses."""
-    rows: tuple[tuple[Literal["GET", "POST"], str, Handler, str], ...] = (
-        ("GET", "/v1/setup", show_setup, "Show what can answer conversations"),
-        ("POST", "/v1/setup", choose_model, "Choose what answers new conversations"),
-        ("POST", "/v1/setup/models", look_for_models, "List the models of a server"),
-        ("GET", "/v1/settings", show_settings, "List the settings"),
-        ("POST", "/v1/settings", change_setting, "Change a setting"),
-    )
-    return tuple(
-        Endpoint(method, path, "admin", handler, about, internal=True)
-        for method, path, handler, about in rows
-    )
+    return {"message": f"{name} is changed."}

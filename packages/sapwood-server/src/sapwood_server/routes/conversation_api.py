@@ -5,6 +5,7 @@ Sessions of Claude Code, Codex and Gemini CLI on the server's machine: listed, a
 They belong to the person at the machine, so these routes need the scope `admin`.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from datetime import datetime
@@ -14,20 +15,15 @@ from msgspec import Meta, Struct, structs
 from starlette.responses import Response, StreamingResponse
 
 from sapwood.app.health_server import PROMETHEUS
-from sapwood.conversation.answers import (
-    ContextsCompared,
-    ContextShown,
-    RequestReplayed,
-    SearchResults,
-)
+from sapwood.conversation import answers
 from sapwood.conversation.completion import Choice, choices, known_names
 from sapwood.conversation.cut_preview import CutPlan, cut_plan
-from sapwood.conversation.mentions import is_mention, mention_choices
+from sapwood.conversation.mentions import is_mention, mention_choices, with_tokens
 from sapwood.conversation.open_timeline import key_text
 from sapwood.conversation.surroundings import family_of
 from sapwood.core.context import Context
 from sapwood.core.ids import AgentId
-from sapwood.core.log_values import Cursor
+from sapwood.core.log_values import AgentSummary, Cursor
 from sapwood.core.model_calls import Delta
 from sapwood.core.refusals import Refusal
 from sapwood.core.timeline.row_content import RowContent
@@ -40,12 +36,10 @@ from sapwood_server.event_feed import AgentGone
 from sapwood_server.problems import Problem, refusal_problem
 from sapwood_server.request_context import (
     Endpoint,
-    Handler,
     QueryParameters,
     RequestBody,
     RequestContext,
     Routes,
-    json_response,
 )
 
 _PAGE = 100
@@ -75,12 +69,9 @@ class AgentList(Struct, frozen=True):
     next: str | None
 
 
-@_ROUTES.add(
-    "GET", "/v1/agents", "read", "List agents, newest first", query=AgentsQuery, response=AgentList
-)
-async def list_agents(call: RequestContext) -> Response:
+@_ROUTES.add("GET", "/v1/agents", "read", "List agents, newest first")
+async def list_agents(call: RequestContext, asked: AgentsQuery) -> AgentList:
     """Newest first; `after` is the id of the last agent of the previous page."""
-    asked = call.parameters(AgentsQuery)
     connection = call.space.connection
     after = None
     if asked.after:
@@ -98,7 +89,7 @@ async def list_agents(call: RequestContext) -> Response:
     )
     shown = found[:limit]
     following = shown[-1].agent if len(found) > limit else None
-    return json_response(AgentList(tuple(map(agent_value, shown)), following))
+    return AgentList(tuple(map(agent_value, shown)), following)
 
 
 def _bounded(limit: int) -> int:
@@ -111,15 +102,12 @@ class AgentWithFamily(AgentValue, frozen=True, kw_only=True):
     family: tuple[AgentValue, ...]
 
 
-@_ROUTES.add(
-    "GET", _AGENT, "read", "Show an agent with its parent and children", response=AgentWithFamily
-)
-async def show_agent(call: RequestContext) -> Response:
+@_ROUTES.add("GET", _AGENT, "read", "Show an agent with its parent and children")
+async def show_agent(call: RequestContext, summary: AgentSummary) -> AgentWithFamily:
     """What lists show of one agent, and its family."""
-    summary = await call.summary()
     family = await family_of(call.space.connection, summary.agent)
     shown = structs.asdict(agent_value(summary))
-    return json_response(AgentWithFamily(**shown, family=tuple(map(agent_value, family))))
+    return AgentWithFamily(**shown, family=tuple(map(agent_value, family)))
 
 
 class MarkValue(Struct, frozen=True):
@@ -134,35 +122,26 @@ class ContextReport(Struct, frozen=True):
 
     context: Context
     marks: tuple[MarkValue, ...]
-    breakdown: ContextShown
+    breakdown: answers.ContextShown
     message: str
 
 
-@_ROUTES.add(
-    "GET", f"{_AGENT}/context", "read", "Show what fills the context window", response=ContextReport
-)
-async def show_context(call: RequestContext) -> Response:
+@_ROUTES.add("GET", f"{_AGENT}/context", "read", "Show what fills the context window")
+async def show_context(call: RequestContext, agent: AgentId) -> ContextReport:
     """What fills the window, and where the context begins and ends."""
-    agent = await call.agent()
     [outcome] = await call.service.submit(agent, "/context")
     if isinstance(outcome.answer, Refusal):
         raise refusal_problem(outcome.answer)
-    assert isinstance(outcome.answer, ContextShown)
+    assert isinstance(outcome.answer, answers.ContextShown)
     state = (await call.space.connection.dispatcher.open(agent)).state
     marks = tuple(MarkValue(mark.name, mark.version) for mark in state.marks)
-    return json_response(ContextReport(state.context, marks, outcome.answer, outcome.message))
+    return ContextReport(state.context, marks, outcome.answer, outcome.message)
 
 
-@_ROUTES.add(
-    "GET",
-    f"{_AGENT}/cuts",
-    "read",
-    "Show what each possible cut would keep and cost",
-    response=CutPlan,
-)
-async def show_cuts(call: RequestContext) -> Response:
+@_ROUTES.add("GET", f"{_AGENT}/cuts", "read", "Show what each possible cut would keep and cost")
+async def show_cuts(call: RequestContext, agent: AgentId) -> CutPlan:
     """Every place at which the history can be cut, with what each leaves and costs."""
-    return json_response(await cut_plan(call.space.connection, await call.agent()))
+    return await cut_plan(call.space.connection, agent)
 
 
 class RowsQuery(QueryParameters, frozen=True):
@@ -203,13 +182,10 @@ class RowList(Struct, frozen=True):
     inside: int
 
 
-@_ROUTES.add(
-    "GET", f"{_AGENT}/rows", "read", "Read rows of the timeline", query=RowsQuery, response=RowList
-)
-async def show_rows(call: RequestContext) -> Response:
+@_ROUTES.add("GET", f"{_AGENT}/rows", "read", "Read rows of the timeline")
+async def show_rows(call: RequestContext, asked: RowsQuery, agent: AgentId) -> RowList:
     """Rows of the timeline: the last ones, from `first` on, or around a key; or of a fold."""
-    asked = call.parameters(RowsQuery)
-    timeline = call.space.timeline(await call.agent())
+    timeline = call.space.timeline(agent)
     if asked.fold:
         page = await timeline.fold(asked.fold, asked.first or 0, _bounded(asked.limit))
     else:
@@ -218,7 +194,7 @@ async def show_rows(call: RequestContext) -> Response:
         RowValue(key_text(each.row.key), each.row, each.content, not each.dim) for each in page.rows
     )
     shown: dict[str, Any] = {**structs.asdict(page), "rows": rows}
-    return json_response(RowList(**shown))
+    return RowList(**shown)
 
 
 class EventsQuery(QueryParameters, frozen=True):
@@ -237,16 +213,14 @@ class EventList(Struct, frozen=True):
     next: int | None
 
 
-@_ROUTES.add("GET", f"{_AGENT}/log", "read", "Read events", query=EventsQuery, response=EventList)
-async def list_events(call: RequestContext) -> Response:
+@_ROUTES.add("GET", f"{_AGENT}/log", "read", "Read events")
+async def list_events(call: RequestContext, asked: EventsQuery, agent: AgentId) -> EventList:
     """Events after a version, oldest first."""
-    asked = call.parameters(EventsQuery)
-    agent = await call.agent()
     connection, limit = call.space.connection, _bounded(asked.limit)
     found = await connection.log.read(connection.space, agent, asked.after + 1, limit=limit + 1)
     shown = found[:limit]
     following = shown[-1].version if len(found) > limit else None
-    return json_response(EventList(tuple(map(event_value, shown)), following))
+    return EventList(tuple(map(event_value, shown)), following)
 
 
 class CallsQuery(QueryParameters, frozen=True):
@@ -269,17 +243,14 @@ class CallList(Struct, frozen=True):
     calls: tuple[CallValue, ...]
 
 
-@_ROUTES.add(
-    "GET", f"{_AGENT}/calls", "read", "List model calls", query=CallsQuery, response=CallList
-)
-async def list_calls(call: RequestContext) -> Response:
+@_ROUTES.add("GET", f"{_AGENT}/calls", "read", "List model calls")
+async def list_calls(call: RequestContext, asked: CallsQuery, agent: AgentId) -> CallList:
     """The model calls, newest first."""
-    limit = min(call.parameters(CallsQuery).limit, _MAX_PAGE)
-    found = await call.service.model_calls(await call.agent(), limit)
+    found = await call.service.model_calls(agent, min(asked.limit, _MAX_PAGE))
     calls = (
         CallValue(each.recorded.version, each.recorded.when, each.called.model) for each in found
     )
-    return json_response(CallList(tuple(calls)))
+    return CallList(tuple(calls))
 
 
 @_ROUTES.add(
@@ -287,14 +258,12 @@ async def list_calls(call: RequestContext) -> Response:
     f"{_AGENT}/calls/{{version}}",
     "read",
     "Show what the model saw in a call, verified by its hash",
-    response=RequestReplayed,
 )
-async def show_call(call: RequestContext) -> Response:
+async def show_call(call: RequestContext, version: str) -> answers.RequestReplayed:
     """What the model saw at a call, rebuilt from the log and compared with the stored hash."""
-    typed = call.request.path_params["version"]
-    if not typed.isdigit() or len(typed) > 15:
+    if not version.isdigit() or len(version) > 15:
         raise Problem(404, "Unknown call", "Give the call's version in the log.")
-    return json_response(await call.service.replay(await call.agent(), int(typed)))
+    return await call.service.replay(await call.agent(), int(version))
 
 
 class DifferenceQuery(QueryParameters, frozen=True):
@@ -304,21 +273,14 @@ class DifferenceQuery(QueryParameters, frozen=True):
     b: Annotated[str, Meta(description="Another mark or turn; default: the current context.")] = ""
 
 
-@_ROUTES.add(
-    "GET",
-    f"{_AGENT}/diff",
-    "read",
-    "Compare two contexts",
-    query=DifferenceQuery,
-    response=ContextsCompared,
-)
-async def show_difference(call: RequestContext) -> Response:
+@_ROUTES.add("GET", f"{_AGENT}/diff", "read", "Compare two contexts")
+async def show_difference(
+    call: RequestContext, asked: DifferenceQuery, agent: AgentId
+) -> answers.ContextsCompared:
     """What differs between two contexts, each a mark or a turn; or between one and now."""
-    asked = call.parameters(DifferenceQuery)
-    agent = await call.agent()
     if not asked.a:
         raise Problem(400, "Point missing", "Name a mark or a turn: ?a=MARK&b=MARK.")
-    return json_response(await call.service.compare(agent, asked.a, asked.b or None))
+    return await call.service.compare(agent, asked.a, asked.b or None)
 
 
 class SearchQuery(QueryParameters, frozen=True):
@@ -328,17 +290,14 @@ class SearchQuery(QueryParameters, frozen=True):
     limit: Annotated[int, Meta(ge=0, description="How many; more than 200 count as that.")] = 20
 
 
-@_ROUTES.add(
-    "GET", "/v1/search", "read", "Search all messages", query=SearchQuery, response=SearchResults
-)
-async def search(call: RequestContext) -> Response:
+@_ROUTES.add("GET", "/v1/search", "read", "Search all messages")
+async def search(call: RequestContext, asked: SearchQuery) -> answers.SearchResults:
     """Searches everything ever said in the space."""
-    asked = call.parameters(SearchQuery)
     query = asked.q.strip()
     if not query:
         raise Problem(400, "Search words missing", "Give search words: ?q=WORDS.")
     limit = max(1, min(asked.limit, 200))
-    return json_response(await call.service.search(query[:1000], limit=limit))
+    return await call.service.search(query[:1000], limit=limit)
 
 
 class Completions(Struct, frozen=True):
@@ -351,9 +310,8 @@ class Completions(Struct, frozen=True):
 @_ROUTES.add(
     "GET", f"{_AGENT}/completions", "read", "Complete a line of the composer", internal=True
 )
-async def complete(call: RequestContext) -> Response:
+async def complete(call: RequestContext, agent: AgentId) -> Completions:
     """What can follow in the composer, from the table of commands and the names that exist."""
-    agent = await call.agent()
     connection = call.space.connection
     state = (await connection.dispatcher.open(agent)).state
     line = call.query("line")[:500]
@@ -363,10 +321,11 @@ async def complete(call: RequestContext) -> Response:
     word = line.rpartition(" ")[2]
     if is_mention(word) and call.is_own_machine:
         folder = state.workspace.worktree or state.workspace.folder or call.space.agents.folder
-        found = mention_choices(word, known, await call.space.workspace_files(folder))
+        named = mention_choices(word, known, await call.space.workspace_files(folder))
+        found = await asyncio.to_thread(with_tokens, named[:12], folder)
     else:
         found = choices(line, known)
-    return json_response(Completions(tuple(found[:12]), state.open is not None))
+    return Completions(tuple(found[:12]), state.open is not None)
 
 
 @_ROUTES.add(
@@ -380,35 +339,6 @@ async def complete(call: RequestContext) -> Response:
 async def show_numbers(call: RequestContext) -> Response:
     """Counts and durations of this process, for Prometheus."""
     return Response(await call.space.health.numbers(), media_type=PROMETHEUS)
-
-
-def _event_stream(streams: OpenStreams) -> Handler:
-    async def follow(call: RequestContext) -> Response:
-        """Every event after `Last-Event-ID`, then each new one. Words come as `delta` before.
-
-        A reply that is complete comes whole as `reply.added`: show it in place of its deltas. After
-        `reply.lost` its deltas are void, and the model is asked again.
-        """
-        agent = await call.agent()
-        asked = call.parameters(FollowQuery)
-        typed = call.request.headers.get("last-event-id") or asked.after
-        place = _numbers(typed)
-        if place is None:
-            raise Problem(400, "Not a version", "Last-Event-ID must be a version of the log.")
-        return _stream(call, streams, call.space.feeds.follow(agent, *place))
-
-    return follow
-
-
-def _space_stream(streams: OpenStreams) -> Handler:
-    async def follow(call: RequestContext) -> Response:
-        """Every event of the space after `Last-Event-ID`, by default after now."""
-        asked = call.parameters(SpaceFollowQuery)
-        typed = call.request.headers.get("last-event-id") or asked.after
-        short = asked.form == "agents"
-        return _stream(call, streams, call.space.feed.follow(_cursor(typed), short=short))
-
-    return follow
 
 
 def _numbers(typed: str) -> list[int] | None:
@@ -461,29 +391,40 @@ class SpaceFollowQuery(QueryParameters, frozen=True):
 
 def reading_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
     """The routes that change nothing."""
-    return (
-        *_ROUTES.endpoints,
-        Endpoint(
-            "GET",
-            f"{_AGENT}/events",
-            "read",
-            _event_stream(streams),
-            "Follow events (server-sent); Last-Event-ID resumes exactly",
-            query=FollowQuery,
-            answers="text/event-stream",
-            messages={"delta": (Delta,), "": (EventValue,)},
-        ),
-        Endpoint(
-            "GET",
-            "/v1/events",
-            "read",
-            _space_stream(streams),
-            "Follow the events of all agents",
-            query=SpaceFollowQuery,
-            answers="text/event-stream",
-            messages={"agent": (AgentValue, AgentGone), "": (EventValue,)},
-        ),
+    routes = Routes(answers="text/event-stream")
+
+    @routes.add(
+        "GET",
+        f"{_AGENT}/events",
+        "read",
+        "Follow events (server-sent); Last-Event-ID resumes exactly",
+        messages={"delta": (Delta,), "": (EventValue,)},
     )
+    async def follow(call: RequestContext, agent: AgentId, asked: FollowQuery) -> Response:
+        """Every event after `Last-Event-ID`, then each new one. Words come as `delta` before.
+
+        A reply that is complete comes whole as `reply.added`: show it in place of its deltas. After
+        `reply.lost` its deltas are void, and the model is asked again.
+        """
+        place = _numbers(call.request.headers.get("last-event-id") or asked.after)
+        if place is None:
+            raise Problem(400, "Not a version", "Last-Event-ID must be a version of the log.")
+        return _stream(call, streams, call.space.feeds.follow(agent, *place))
+
+    @routes.add(
+        "GET",
+        "/v1/events",
+        "read",
+        "Follow the events of all agents",
+        messages={"agent": (AgentValue, AgentGone), "": (EventValue,)},
+    )
+    async def follow_all(call: RequestContext, asked: SpaceFollowQuery) -> Response:
+        """Every event of the space after `Last-Event-ID`, by default after now."""
+        typed = call.request.headers.get("last-event-id") or asked.after
+        short = asked.form == "agents"
+        return _stream(call, streams, call.space.feed.follow(_cursor(typed), short=short))
+
+    return (*_ROUTES.endpoints, *routes.endpoints)
 
 
 class SessionValue(Struct, frozen=True):
@@ -503,10 +444,8 @@ class SessionList(Struct, frozen=True):
     sessions: tuple[SessionValue, ...]
 
 
-@_ROUTES.add(
-    "GET", "/v1/sessions", "admin", "List sessions of other programs", response=SessionList
-)
-async def list_sessions(call: RequestContext) -> Response:
+@_ROUTES.add("GET", "/v1/sessions", "admin", "List sessions of other programs")
+async def list_sessions(call: RequestContext) -> SessionList:
     """The sessions that are not imported."""
     call.require_own_machine()
     sessions = tuple(
@@ -520,7 +459,7 @@ async def list_sessions(call: RequestContext) -> Response:
         )
         for each in await call.space.machine_sessions.unimported(call.space.connection)
     )
-    return json_response(SessionList(sessions))
+    return SessionList(sessions)
 
 
 class ImportBody(RequestBody, frozen=True):
@@ -542,10 +481,9 @@ class SessionImported(Struct, frozen=True):
     "admin",
     "Import a session",
     request=ImportBody,
-    response=SessionImported,
     statuses=(201,),
 )
-async def import_session(call: RequestContext) -> Response:
+async def import_session(call: RequestContext) -> SessionImported:
     """Imports a session, or what is new in it. The answer names its agent."""
     call.require_own_machine()
     found = await call.space.machine_sessions.get((await call.read(ImportBody)).session)
@@ -558,4 +496,4 @@ async def import_session(call: RequestContext) -> Response:
         await importer.close()
     if done.problem:
         raise Problem(422, "Not imported", f"The session could not be imported: {done.problem}")
-    return json_response(SessionImported(done.agent, done.turns), 201)
+    return SessionImported(done.agent, done.turns)

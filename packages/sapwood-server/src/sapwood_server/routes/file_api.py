@@ -22,12 +22,7 @@ from sapwood.core.ids import AgentId, CommandId
 from sapwood.core.timeline.row_content import MessageEvent, message_parts
 from sapwood_server.access.rate_limit import OpenStreams
 from sapwood_server.problems import Problem
-from sapwood_server.request_context import (
-    Endpoint,
-    QueryParameters,
-    RequestContext,
-    json_response,
-)
+from sapwood_server.request_context import Endpoint, QueryParameters, RequestContext, Routes
 
 _SECONDS = 120.0
 _AT_ONCE = 4
@@ -38,6 +33,8 @@ _OF_FORMS = ("", "application/x-www-form-urlencoded", "multipart/form-data", "te
 _SHOWN = ("image/gif", "image/jpeg", "image/png", "image/webp")
 """Types that a browser shows in a page; it saves every other file."""
 _SANDBOX = "default-src 'none'; sandbox"
+_READING = Routes(answers="application/octet-stream")
+_AGENT = "/v1/agents/{agent}"
 
 
 class UploadQuery(QueryParameters, frozen=True):
@@ -70,11 +67,19 @@ class FileUploaded(Struct, frozen=True):
 def file_endpoints() -> tuple[Endpoint, ...]:
     """The routes of files."""
     uploads = OpenStreams(_AT_ONCE, "uploads are in progress")
+    routes = Routes()
 
-    async def upload(call: RequestContext) -> Response:
+    @routes.add(
+        "POST",
+        f"{_AGENT}/files",
+        "write",
+        f"Upload a file for a prompt: the body is its content, up to {LARGEST_FILE:,} bytes",
+        statuses=(201,),
+        takes="application/octet-stream",
+    )
+    async def upload(call: RequestContext, agent: AgentId, asked: UploadQuery) -> FileUploaded:
         """Stores the body as a file. The same content again gives the first answer."""
-        agent = await call.agent()
-        name = call.parameters(UploadQuery).name.replace("\\", "/").rpartition("/")[2][:_MAX_NAME]
+        name = asked.name.replace("\\", "/").rpartition("/")[2][:_MAX_NAME]
         uploads.enter(call.principal.id)
         try:
             content = await _content(call.request)
@@ -86,50 +91,26 @@ def file_endpoints() -> tuple[Endpoint, ...]:
             )
         finally:
             uploads.leave(call.principal.id)
-        return json_response(FileUploaded(_facts(digest, file)), 201)
+        return FileUploaded(_facts(digest, file))
 
-    agent = "/v1/agents/{agent}"
-    return (
-        Endpoint(
-            "POST",
-            f"{agent}/files",
-            "write",
-            upload,
-            f"Upload a file for a prompt: the body is its content, up to {LARGEST_FILE:,} bytes",
-            query=UploadQuery,
-            response=FileUploaded,
-            statuses=(201,),
-            takes="application/octet-stream",
-        ),
-        Endpoint(
-            "GET",
-            f"{agent}/files/{{sha256}}",
-            "read",
-            show_upload,
-            "Read an uploaded file",
-            answers="application/octet-stream",
-        ),
-        Endpoint(
-            "GET",
-            f"{agent}/log/{{version}}/files/{{number}}",
-            "read",
-            show_file,
-            "Read a file attached to an event, counting from 0",
-            answers="application/octet-stream",
-        ),
-    )
+    return (*routes.endpoints, *_READING.endpoints)
 
 
-async def show_upload(call: RequestContext) -> Response:
+@_READING.add("GET", f"{_AGENT}/files/{{sha256}}", "read", "Read an uploaded file")
+async def show_upload(call: RequestContext, agent: AgentId, sha256: str) -> Response:
     """A file that was uploaded to this agent, by its id."""
-    [file] = await named_files(call, await call.agent(), [call.request.path_params["sha256"]])
+    [file] = await named_files(call, agent, [sha256])
     return _file_response(file)
 
 
-async def show_file(call: RequestContext) -> Response:
+@_READING.add(
+    "GET",
+    f"{_AGENT}/log/{{version}}/files/{{number}}",
+    "read",
+    "Read a file attached to an event, counting from 0",
+)
+async def show_file(call: RequestContext, agent: AgentId, version: str, number: str) -> Response:
     """A file of a prompt, a reply or a tool result."""
-    agent = await call.agent()
-    version, number = (call.request.path_params[name] for name in ("version", "number"))
     connection = call.space.connection
     if all(each.isascii() and each.isdigit() and len(each) <= 15 for each in (version, number)):
         found = await connection.log.read(connection.space, agent, int(version), int(version))

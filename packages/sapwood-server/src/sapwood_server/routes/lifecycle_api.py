@@ -13,6 +13,7 @@ from starlette.responses import Response
 from sapwood.app.removal import eraser_for, is_free, let_go
 from sapwood.core.commands import TagAgent
 from sapwood.core.erasure import Erasure
+from sapwood.core.ids import AgentId
 from sapwood.core.tags import entries_of
 from sapwood.display.json_values import AgentValue, agent_value
 from sapwood.display.quantities import iso
@@ -45,18 +46,15 @@ class TagsBody(OnceBody, frozen=True, kw_only=True):
     "/v1/agents/{agent}/tags",
     "write",
     "Change owner, labels and metadata",
-    request=TagsBody,
     response=AgentValue,
     statuses=(200, 204),
     details="204: the tags were changed, but the token lacks the scope `read`.",
 )
-async def change_tags(call: RequestContext) -> Response:
+async def change_tags(call: RequestContext, agent: AgentId, body: TagsBody) -> Response:
     """Changes owner, labels and metadata, and answers with what lists then show.
 
     A token that may not read gets no content.
     """
-    agent = await call.agent()
-    body = await call.read(TagsBody)
     command = TagAgent(agent, body.owner, body.add, body.remove, entries_of(body.metadata))
     await call.service.dispatch(command, call.principal.actor, command_id=await call.command_id())
     if "read" not in call.principal.scopes:
@@ -94,13 +92,11 @@ def _record(erasure: Erasure) -> ErasureDone:
     "/v1/agents/{agent}",
     "admin",
     "Permanently erase a conversation and everything forked from it",
-    response=ErasureDone,
 )
-async def erase_agent(call: RequestContext) -> Response:
+async def erase_agent(call: RequestContext, agent: AgentId) -> ErasureDone:
     """Erases an agent and all that descend from it. Raises `RefusedError` if it is held."""
-    agent = await call.agent()
     eraser = eraser_for(call.space.connection)
-    return json_response(_record(await eraser.erase([agent], by=str(call.principal.actor))))
+    return _record(await eraser.erase([agent], by=str(call.principal.actor)))
 
 
 @ROUTES.add(
@@ -108,13 +104,11 @@ async def erase_agent(call: RequestContext) -> Response:
     "/v1/owners/{owner}",
     "admin",
     "Permanently erase all conversations of an owner",
-    response=ErasureDone,
 )
-async def erase_owner(call: RequestContext) -> Response:
+async def erase_owner(call: RequestContext, owner: str) -> ErasureDone:
     """Erases everything of an owner. Raises `RefusedError` if one conversation is held."""
-    owner = call.request.path_params["owner"]
     eraser = eraser_for(call.space.connection)
-    return json_response(_record(await eraser.erase_owner(owner, by=str(call.principal.actor))))
+    return _record(await eraser.erase_owner(owner, by=str(call.principal.actor)))
 
 
 class RetentionBody(RequestBody, frozen=True):
@@ -150,12 +144,9 @@ class RetentionDone(Struct, frozen=True):
     "/v1/retention",
     "admin",
     "List conversations that are idle for longer than a rule allows, or erase them",
-    request=RetentionBody,
-    response=RetentionDone,
 )
-async def retain(call: RequestContext) -> Response:
+async def retain(call: RequestContext, body: RetentionBody) -> RetentionDone:
     """Lists the conversations that a rule is about, and erases them if that is asked for."""
-    body = await call.read(RetentionBody)
     connection = call.space.connection
     rule = RetentionRule(body.days, body.label, body.owner)
     found = await idle_conversations(erasable(connection.log), connection.space, rule)
@@ -165,4 +156,4 @@ async def retain(call: RequestContext) -> Response:
         IdleValue(agent_value(each.root), each.agents, iso(each.updated), each.held)
         for each in found
     )
-    return json_response(RetentionDone(shown, len(free)))
+    return RetentionDone(shown, len(free))

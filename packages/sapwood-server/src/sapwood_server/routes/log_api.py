@@ -14,7 +14,7 @@ from sapwood.display.json_values import event_value
 from sapwood.turns.log import Log
 from sapwood_server.client.log_calls import CALLS, ServerSession
 from sapwood_server.problems import Problem
-from sapwood_server.request_context import Endpoint, Handler, RequestContext, json_response
+from sapwood_server.request_context import Endpoint, Handler, RequestContext, Routes, json_response
 
 _MAX_EVENTS = 500
 _MAX_LIMITS = {"search": 200}
@@ -25,11 +25,14 @@ _MAX_BYTES = 4_000_000
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
 
-async def show_session(call: RequestContext) -> Response:
+_ROUTES = Routes()
+
+
+@_ROUTES.add("GET", "/v1/session", "read", "Show who is signed in")
+async def show_session(call: RequestContext) -> ServerSession:
     """Whom the server takes the client for."""
     who = call.principal
-    scopes = tuple(sorted(who.scopes))
-    return json_response(ServerSession(who.name, who.space, scopes, version("sapwood")))
+    return ServerSession(who.name, who.space, tuple(sorted(who.scopes)), version("sapwood"))
 
 
 def _handler(name: str, arguments: type[Struct]) -> Handler:
@@ -80,14 +83,7 @@ async def _page(
 def log_endpoints() -> tuple[Endpoint, ...]:
     """The routes of the calls, and of who is signed in."""
     return (
-        Endpoint(
-            "GET",
-            "/v1/session",
-            "read",
-            show_session,
-            "Show who is signed in",
-            response=ServerSession,
-        ),
+        *_ROUTES.endpoints,
         *(
             Endpoint(
                 "POST",

@@ -6,6 +6,7 @@ import { chosen as options, nextMode, startOptions } from './options.js';
 
 const box = $('message'), list = $('choices'), queueBox = $('queue');
 const key = `queue:${agent}`;
+const sendWords = $('send')?.textContent || '';
 let chosen = -1, isOpen = body.dataset.open === 'true', sending = false, shells = 0;
 /** @type {{word: string, usage: string, help: string}[]} */
 let found = [];
@@ -45,14 +46,20 @@ export async function refreshQueue() {
 /** @param {string} text */
 export function write(text) { if (box) { box.value = text; grow(); box.focus(); complete(); } }
 
+/** Whether a line runs as a command in the folder. @param {string} text */
+const isShell = (text) => /^!(?!\[)|^\/shell\b/.test(text);
+
+/** Fits the box to its text, and shows whether it is a command. */
 function grow() {
+  $('composer').classList.toggle('shell', isShell(box.value));
+  $('send').textContent = isShell(box.value) ? 'Run' : sendWords;
   box.style.height = '';
   box.style.height = `${Math.min(box.scrollHeight, innerHeight * 0.4)}px`;
 }
 
 /** Sends what was typed. Returns what came of its prompt; '' if it was not carried out. The server says what is a command. @param {string} text @param {string} id @param {string[]} files @returns {Promise<string>} */
 export async function submit(text, id = crypto.randomUUID(), files = []) {
-  const runs = /^!(?!\[)|^\/shell\b/.test(text);
+  const runs = isShell(text);
   say(/^\/compact/.test(text) ? 'A summary is being written and checked …' : runs ? 'The command runs …' : '');
   shells += Number(runs); showInterrupt();
   try {
@@ -89,7 +96,7 @@ function offerSetup(error) {
   const link = document.createElement('a');
   link.href = '/setup';
   link.className = 'btn sm';
-  link.textContent = 'Choose what answers';
+  link.textContent = 'Choose a model';
   $('says').append(' ', link);
 }
 

@@ -2,7 +2,7 @@
 // Moves the head, where the context begins, by hand: by dragging or with the arrow keys, by whole
 // turns. Tokens and price are shown before anything is changed. Enter trims, Escape leaves it.
 import { $, agent, announce, getJson, money, say, tokens } from './page.js';
-import { goTo, shown, state } from './timeline.js';
+import { goTo, shown, state, still } from './timeline.js';
 import { submit } from './composer.js';
 import { advice } from './context.js';
 
@@ -22,7 +22,7 @@ export async function openHead(turn = '') {
   if (plan.cuts.length < 2) { say('There is nothing to cut: fewer than two turns are in view.', true); return; }
   at = Math.max(0, plan.cuts.findIndex((/** @type {any} */ cut) => cut.turn === turn));
   state.following = false;
-  bar.hidden = false;
+  still(() => { bar.hidden = false; });
   await moveTo(at);
   grip.focus({ preventScroll: true });
 }
@@ -30,7 +30,7 @@ export async function openHead(turn = '') {
 export function closeHead() {
   if (!plan) return;
   plan = null;
-  bar.hidden = true;
+  still(() => { bar.hidden = true; });
   for (const row of rows.children) row.classList.remove('leaving');
 }
 
@@ -59,7 +59,7 @@ function draw() {
   const words = at ? `${at} ${at === 1 ? 'turn removed' : 'turns removed'}` : 'nothing is removed';
   bar.querySelector('b').textContent = `head before #${cut.turn}`;
   bar.querySelector('.what').textContent = at
-    ? `${words} · ${tokens(plan.total)} → ${tokens(cut.total)} · ${money(cut.once)} once, then ${money(cut.later)}`
+    ? `${words} · ${change(plan.total, cut.total)} · ${money(cut.once)} once, then ${money(cut.later)}`
     : `${words} · ${tokens(plan.total)} · next call ${money(plan.now)}`;
   const trim = bar.querySelector('[data-trim]');
   trim.disabled = !at || isBlocked();
@@ -68,6 +68,12 @@ function draw() {
   grip.setAttribute('aria-valuemax', String(plan.cuts.length - 1));
   grip.setAttribute('aria-valuenow', String(at));
   grip.setAttribute('aria-valuetext', `before turn ${cut.turn}, ${bar.querySelector('.what').textContent}`);
+}
+
+/** Tokens now and after; one figure if they look alike. @param {any} now @param {any} after */
+function change(now, after) {
+  const shown = tokens(now), then = tokens(after);
+  return shown === then ? then : `${shown} → ${then}`;
 }
 
 async function commit() {

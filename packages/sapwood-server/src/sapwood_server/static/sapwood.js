@@ -36,14 +36,15 @@ function showLimit(at) {
   row.firstElementChild.textContent = at ? `The limit of the provider resets at ${new Date(at).toLocaleTimeString()}. Then the turn is asked again, even if this page is closed.` : '';
 }
 let counting = 0;
-/** Counts down to the next attempt of a model call. @param {{seconds: number, attempt: number, max_attempts: number} | null} wait */
+/** Counts down to the next attempt of a model call. @param {{seconds: number, attempt: number, max_attempts: number, unreachable: boolean} | null} wait */
 function showBusy(wait) {
   const row = $('busy');
   if (!row || (!wait && row.hidden)) return;
   clearInterval(counting);
   row.hidden = !wait;
   if (!wait) return;
-  const attempt = `The provider is busy: attempt ${wait.attempt} of ${wait.max_attempts}`, until = Date.now() + wait.seconds * 1000;
+  const what = wait.unreachable ? 'cannot be reached' : 'is busy';
+  const attempt = `The provider ${what}: attempt ${wait.attempt} of ${wait.max_attempts}`, until = Date.now() + wait.seconds * 1000;
   const count = () => {
     const left = Math.ceil((until - Date.now()) / 1000);
     if (left > 0) row.firstElementChild.textContent = `${attempt} in ${left} s.`; else showBusy(null);
@@ -169,6 +170,15 @@ function closeDrawers() {
   return true;
 }
 
+// A menu opens upwards if there is no space below it.
+document.addEventListener('toggle', (/** @type {any} */ event) => {
+  const menu = event.target;
+  if (!menu.matches?.('.turn-menu, .why') || !menu.open) return;
+  const pane = (menu.closest('.feed') || document.body).getBoundingClientRect(), popup = menu.lastElementChild.getBoundingClientRect();
+  menu.classList.remove('up');
+  menu.classList.toggle('up', menu.lastElementChild.getBoundingClientRect().bottom > pane.bottom && menu.getBoundingClientRect().top - popup.height > pane.top);
+}, true);
+
 /** @param {string} theme */
 function useTheme(theme) {
   /** @type {any} */ (globalThis).chooseTheme(theme);
@@ -200,7 +210,7 @@ finder.addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => {
 for (const each of [finder, $('map')]) each.addEventListener('click', (/** @type {any} */ event) => { if (event.target === each) each.close(); });
 
 // Keys.
-const MAP = [['1 2 3 4', 'timeline, context, calls, costs'], ['n', 'new conversation'], ['/', 'search'], ['j k', 'next, previous row'], ['o', 'open or close a row'], ['g G', 'top, end'], ['[ ]', 'list, side'], ['h', 'move the head by hand: tokens and price first'], ['x', 'pick a turn to drop'], ['m', 'mark'], ['f', 'fork'], ['r', 'rewind to before the row’s turn'], ['u U', 'undo, redo'], ['c', 'to the composer'], ['shift tab', 'next permission mode, in the composer'], ['esc', 'interrupt, or leave the composer'], ['?', 'this map']];
+const MAP = [['1 2 3 4', 'timeline, context, calls, costs'], ['n', 'new conversation'], ['/', 'search'], ['j k', 'next row, previous row'], ['o', 'open or close a row'], ['g G', 'first row, last row'], ['[ ]', 'open the list, the side panel'], ['h', 'move where the context begins'], ['x', 'select a turn to drop'], ['m', 'set a mark'], ['f', 'fork the conversation'], ['r', 'rewind to before the selected turn'], ['u U', 'undo, redo'], ['c', 'write a message'], ['shift tab', 'next permission mode, in the composer'], ['esc', 'interrupt, or leave the composer'], ['?', 'these shortcuts']];
 function openMap() {
   const list = document.createElement('dl');
   list.className = 'facts keys';

@@ -1,5 +1,5 @@
 // @ts-check
-// The page on which a person chooses what answers, and the page of settings.
+// The page on which a person chooses a model or program, and the page of settings.
 import { $, announce, fill, getText, post } from './page.js';
 
 /** Shows what came of a form, in its row. @param {Element} inside @param {string} words @param {boolean} refused */
@@ -18,7 +18,7 @@ async function during(form, run) {
   for (const each of buttons) each.disabled = false;
 }
 
-// What answers.
+// Models and programs.
 const setup = $('setup');
 async function load() { fill(setup, await getText('/page/setup')); }
 
@@ -58,7 +58,7 @@ if (setup) {
     const asks = event.target.closest('[data-setup-look]');
     if (asks) look(asks.closest('form'));
   });
-  load().then(() => announce('You can choose what answers.'));
+  load().then(() => announce('You can choose a model or program.'));
 }
 
 // Settings.

@@ -245,7 +245,7 @@ export function toggleFold(/** @type {any} */ button) {
 export function startStream(model) {
   const row = fragment('<article class="row reply streaming" aria-busy="true"><div class="gut"><span class="ok"><abbr></abbr></span></div><div class="body"><div class="words"></div><span class="caret" aria-hidden="true"></span></div></article>');
   const name = model.split(':').pop() || 'model';
-  const short = name.startsWith('claude') ? name.split('-')[1] || name : name;
+  const short = /^claude-(?!code)/.test(name) ? name.split('-')[1] : name.replace(/-code$/, '');
   const label = /** @type {any} */ (row.querySelector('abbr'));
   [label.title, label.textContent] = [name, short.slice(0, 9)];
   still(() => stream.replaceChildren(row));

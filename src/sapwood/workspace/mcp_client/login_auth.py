@@ -1,0 +1,166 @@
+"""Sends the token of a stored login with each request to an MCP server, and renews it.
+
+The OAuth client of the MCP library is used to log in, but not here: with stored tokens it does not
+know when they end, renews them at the address of the MCP server instead of that of the
+authorization server, and starts a new login when the server refuses them.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from typing import Any
+
+import httpx2
+import msgspec
+from mcp.client.auth.oauth2 import OAuthContext
+from mcp.shared.auth import OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
+from mcp.shared.auth_utils import calculate_token_expiry, check_resource_allowed
+
+from sapwood.config.mcp_logins import McpLogin, McpLogins
+from sapwood.core.errors import SapwoodError
+from sapwood.workspace.mcp_client.mcp_errors import McpLoginNeeded, McpServerError
+from sapwood.workspace.mcp_client.oauth_client import LoginInMemory, require_secure
+
+_SECONDS = 20.0
+_UNAUTHORIZED = 401
+_ENDED = frozenset({"invalid_grant", "invalid_client", "unauthorized_client"})
+"""Answers to a refresh token after which only a new login helps (RFC 6749, section 5.2)."""
+
+
+class LoginAuth(httpx2.Auth):
+    """The login to one server. `problem` says why the last request was not accepted.
+
+    It is not raised, because the transport of the library would report it as a lost connection.
+    """
+
+    def __init__(self, server: str, url: str, next_step: str) -> None:
+        self._server = server
+        self._url = url
+        self._next_step = next_step
+        self._logins = McpLogins()
+        self._renewing = asyncio.Lock()
+        self.problem: McpServerError | None = None
+        self.tokens: tuple[str, ...] = ()
+
+    async def async_auth_flow(
+        self, request: httpx2.Request
+    ) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
+        """Sends a request with the token; once more with a new one if the server refuses it."""
+        login = await self._login()
+        is_sent = self._authorize(request, login)
+        response = yield request
+        if is_sent and login is not None and response.status_code == _UNAUTHORIZED:
+            login = await self._renewed(login)
+            if self._authorize(request, login):
+                response = yield request
+        if response.status_code != _UNAUTHORIZED:
+            self.problem = None
+        elif self.problem is None:
+            self.problem = self._login_needed(login)
+
+    def _authorize(self, request: httpx2.Request, login: McpLogin | None) -> bool:
+        """Adds the token, if it is for this address."""
+        if login is None or not login.access_token:
+            return False
+        if not check_resource_allowed(str(request.url), login.resource):
+            return False
+        known = (login.access_token, login.refresh_token, login.client_secret)
+        self.tokens = tuple(filter(None, known))
+        request.headers["Authorization"] = f"Bearer {login.access_token}"
+        return True
+
+    async def _login(self) -> McpLogin | None:
+        try:
+            login = await asyncio.to_thread(self._logins.find, self._server, self._url)
+        except SapwoodError as error:
+            self.problem = McpServerError(str(error))
+            return None
+        if login is not None and login.is_due(time.time()):
+            return await self._renewed(login)
+        return login
+
+    async def _renewed(self, sent: McpLogin) -> McpLogin | None:
+        """The login with a new token. Goes on in its thread if the caller is cancelled.
+
+        A server may replace the refresh token, so an answer that is not stored ends the login.
+        """
+        async with self._renewing:
+            try:
+                return await asyncio.to_thread(self._renew, sent)
+            except SapwoodError as error:
+                self.problem = McpServerError(str(error))
+                return None
+
+    def _renew(self, sent: McpLogin) -> McpLogin | None:
+        def change(stored: McpLogin | None) -> McpLogin | None:
+            if stored is None or stored.url != sent.url or stored.access_token != sent.access_token:
+                return stored  # another process has renewed or removed it
+            return self._refreshed(stored) if stored.refresh_token else stored.ended()
+
+        login = self._logins.update(self._server, change)
+        return login if login is not None and login.url == sent.url else None
+
+    def _refreshed(self, login: McpLogin) -> McpLogin:
+        require_secure(login.token_endpoint, self._url)
+        data, headers = _refresh_request(login)
+        try:
+            with httpx2.Client(timeout=_SECONDS) as client:
+                response = client.post(login.token_endpoint, data=data, headers=headers)
+        except httpx2.HTTPError as error:
+            raise McpServerError(self._not_renewed(str(error) or type(error).__name__)) from error
+        if not response.is_success:
+            reason = _error_code(response)
+            if reason in _ENDED or response.status_code == _UNAUTHORIZED:
+                return login.ended()
+            raise McpServerError(self._not_renewed(reason or f"HTTP {response.status_code}"))
+        try:
+            token = OAuthToken.model_validate_json(response.content)
+        except ValueError:  # its message could quote the token
+            raise McpServerError(self._not_renewed("the answer is not a token")) from None
+        return msgspec.structs.replace(
+            login,
+            access_token=token.access_token,
+            refresh_token=token.refresh_token or login.refresh_token,
+            expires=calculate_token_expiry(token.expires_in) or 0,
+        )
+
+    def _not_renewed(self, reason: str) -> str:
+        return (
+            f"The login to MCP server '{self._server}' could not be renewed: {reason.rstrip('.')}. "
+            f"Try again later. If it stays so: {self._next_step}"
+        )
+
+    def _login_needed(self, login: McpLogin | None) -> McpLoginNeeded:
+        state = "no longer accepts its login" if login is not None else "asks for a login"
+        return McpLoginNeeded(
+            f"MCP server '{self._server}' {state}. {self._next_step}", expired=login is not None
+        )
+
+
+def _refresh_request(login: McpLogin) -> tuple[dict[str, str], dict[str, str]]:
+    """The form and the headers that renew a login (RFC 6749, section 6, and RFC 8707)."""
+    client = OAuthClientInformationFull(
+        client_id=login.client_id,
+        client_secret=login.client_secret or None,
+        token_endpoint_auth_method=login.client_auth or None,
+    )
+    context = OAuthContext(
+        login.url, OAuthClientMetadata(redirect_uris=None), LoginInMemory(), None, None
+    )
+    context.client_info = client
+    form = {
+        "grant_type": "refresh_token",
+        "refresh_token": login.refresh_token,
+        "client_id": login.client_id,
+        "resource": login.resource,
+    }
+    return context.prepare_token_auth(form, {})
+
+
+def _error_code(response: httpx2.Response) -> str:
+    """The code of an OAuth error; empty if the body is something else."""
+    try:
+        body = msgspec.json.decode(response.content, type=dict[str, Any])
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return ""
+    return str(body.get("error", ""))[:60]
