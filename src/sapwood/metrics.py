@@ -47,7 +47,7 @@ DESCRIBED = {
         "Requests that a router could not send to a cell, by problem.",
     ),
     "sapwood_router_moves_total": ("counter", "Spaces that a router followed, by new cell."),
-    "sapwood_open_turns": ("gauge", "Agents of the served spaces with work to do, by space."),
+    "sapwood_open_turns": ("gauge", "Agents with work to do in the served spaces, by space."),
     "sapwood_oldest_waiting_seconds": (
         "gauge",
         "Age of the turn that has waited longest for a worker, by space.",

@@ -156,7 +156,7 @@ async def test_context_reads_no_other_project_unless_the_user_allowed_it(
         assert "echo two" in text_of(await client.call_tool("context", asked))
         written = await client.call_tool("context", {**asked, "action": "archive"})
         assert written.is_error
-        assert "for reading only" in text_of(written)
+        assert "works only for reading" in text_of(written)
 
 
 async def test_search_finds_what_belongs_to_the_project_and_nothing_else(

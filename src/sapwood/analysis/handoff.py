@@ -147,7 +147,7 @@ def _concerns(ledger: Ledger) -> Iterator[str]:
     yield from (f"Open question: {each.text}" for each in ledger.questions)
     for each in ledger.decisions:
         if each.reversed_by is not None:
-            yield f"Taken back in {turn_words(each.reversed_by)}: {each.text}"
+            yield f"Reversed in {turn_words(each.reversed_by)}: {each.text}"
 
 
 def _last_reply(session: Session) -> str:

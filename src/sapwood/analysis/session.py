@@ -17,7 +17,7 @@ _FOR_SAPWOOD = re.compile(
 """Commands of the plugin and prompts of the MCP server: they ask Sapwood, not the agent."""
 
 
-_UNREADABLE = "[The program keeps its summary encrypted. What the log tells instead is below.]"
+_UNREADABLE = "[The program's summary is encrypted. What the log shows instead is below.]"
 
 
 class Boundary(Struct, frozen=True, omit_defaults=True):

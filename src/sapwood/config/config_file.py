@@ -205,9 +205,7 @@ class ScreenConfig(Struct, frozen=True, forbid_unknown_fields=True):
     print_on_leaving: Annotated[
         bool, explained("Whether to print the conversation when you quit the terminal UI.")
     ] = False
-    keys: Annotated[
-        dict[str, str], explained("Custom key for an action, by the name that F1 lists.")
-    ] = {}
+    keys: Annotated[dict[str, str], explained("Custom key for an action. F1 lists the names.")] = {}
 
 
 class CheckpointConfig(Struct, frozen=True, forbid_unknown_fields=True):
@@ -244,7 +242,7 @@ class McpServer(Struct, frozen=True, forbid_unknown_fields=True):
     client_id: Annotated[
         str,
         explained(
-            "Client id for `sapwood mcp login`, if the server does not register programs by itself."
+            "Client id for `sapwood mcp login`, if the server does not register programs automatically."
         ),
     ] = ""
     enabled_tools: Annotated[

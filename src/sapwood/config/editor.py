@@ -227,6 +227,6 @@ def setting_help(typed: str) -> str:
     """What a setting does; empty for an unknown one.
 
     >>> setting_help("screen.keys.sidebar")
-    'Custom key for an action, by the name that F1 lists.'
+    'Custom key for an action. F1 lists the names.'
     """
     return next((each.help for each in known_settings() if each.path_in(typed)), "")

@@ -50,7 +50,7 @@ class ContextRequest(Struct, frozen=True, forbid_unknown_fields=True):
         str, Meta(description="The statement, as one sentence that makes sense on its own")
     ] = ""
     replaces: Annotated[
-        int, Meta(ge=0, description="The id of the note that no longer holds, 0 for none")
+        int, Meta(ge=0, description="The id of the note it replaces, 0 for none")
     ] = 0
     target_agent: Annotated[
         str, Meta(description="The agent that takes over, such as reviewer")

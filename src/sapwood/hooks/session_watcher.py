@@ -56,7 +56,7 @@ def record_change(session: str) -> None:
     memory = HookMemory(hook_memory_folder(), session)
     memory.forget("waiting")
     memory.put("changed", int(time.time() * 1_000))
-    message = "The session now has the history that was requested in it."
+    message = "The session now has the history that you requested there."
     add_to_journal("changed", message, session=session)
 
 

@@ -262,7 +262,7 @@ class ContextTool:
                 "--all-projects"
             )
         if action_named(call.action).acts:
-            return f"'{named[0]}' can be given for reading only, not for {call.action}."
+            return f"'{named[0]}' works only for reading, not for {call.action}."
         return ""
 
 
@@ -283,7 +283,7 @@ def slash_description() -> str:
     """Returns the description of the tool, with a line for each command."""
     return slash_spec().description.replace(
         "Control your context and your child agents.",
-        "Control the context and the children of an agent of Sapwood.",
+        "Control the context and the children of a Sapwood agent.",
     )
 
 
@@ -334,8 +334,8 @@ class SlashTool:
         session = running_session(os.environ) or last_session(hook_memory_folder(), folder)[0]
         if not session:
             raise SapwoodError(
-                f"No session in {folder} is known, so there is no agent to act for. For an agent "
-                "of Sapwood, the user can start the server with: sapwood mcp --agent NAME"
+                f"No session in {folder} is known, so there is no agent to act on. For a Sapwood "
+                "agent, the user can start the server with: sapwood mcp --agent NAME"
             )
         agent = await imported_agent(connection, session)
         if agent is None:

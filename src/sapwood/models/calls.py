@@ -360,7 +360,7 @@ def _unreachable(error: httpx2.TransportError, route: ModelRoute) -> Failure:
         case httpx2.TimeoutException():
             return Failure("no_network", f"{host} is not responding. Try again.", again=True)
         case httpx2.ReadError() | httpx2.RemoteProtocolError():
-            return Failure("cut", f"The connection to {host} broke. Try again.", again=True)
+            return Failure("cut", f"The connection to {host} was lost. Try again.", again=True)
         case httpx2.LocalProtocolError() | httpx2.UnsupportedProtocol():
             sentence = (
                 f"This request cannot be sent to {host}. Check the address and the API key: a key "

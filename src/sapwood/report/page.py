@@ -147,7 +147,7 @@ def _when(report: Report, numbers: Numbers) -> str:
     keys = ("session", "k1"), ("session with a compaction", "k2"), ("compaction", "k3")
     return _section(
         "When it happened",
-        "Every bar is a session. Numbers are the compactions of the table below.",
+        "Each bar is a session. The numbers refer to the compactions in the table below.",
         f'<div class="fig">{timeline(report, numbers)}{_key(keys)}</div>',
     )
 
@@ -181,9 +181,7 @@ def _what_left(report: Report) -> str:
         ("cost", "n"),
     )
     table = _table(head, rows, foot, kind="what-left")
-    rest = (
-        f" The {len(shown)} with most fetched again are shown." if len(pairs) > len(shown) else ""
-    )
+    rest = f" Only the top {len(shown)} by tokens fetched again." if len(pairs) > len(shown) else ""
     about = f"The turns were replaced with a summary.{rest}"
     return _section("What left, and what was fetched again", about, table)
 
@@ -246,7 +244,7 @@ def _largest_needs(report: Report) -> str:
         for place, (session, need) in enumerate(report.needs[:_TEN], start=1)
     ]
     about = "Turn where it stood → turn that needed it."
-    return _list("The ten largest of all sessions", about, rows, _NEED_HEAD)
+    return _list("The ten largest, across all sessions", about, rows, _NEED_HEAD)
 
 
 _NEED_HEAD = (("", ""), ("What", ""), ("stood → needed", "n"), ("tokens", "n"), ("cost", "n"))

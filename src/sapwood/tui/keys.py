@@ -26,7 +26,7 @@ KEYS: tuple[Key, ...] = (
         "leave_twice",
         "Copy the selection, clear the text, stop what runs; twice: quit",
     ),
-    Key("suspend", "ctrl+z", "app.suspend_process", "Suspend to the shell; 'fg' comes back"),
+    Key("suspend", "ctrl+z", "app.suspend_process", "Suspend to the shell; 'fg' resumes"),
     Key("palette", "ctrl+p", "app.command_palette", "Find a command by name", "Commands"),
     Key("mode", "shift+tab", "mode", "Next permission mode: ask, accept-edits, plan", "Mode"),
     Key("sidebar", "ctrl+b", "sidebar", "Show or hide the sidebar", "Agents"),

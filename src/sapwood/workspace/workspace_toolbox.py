@@ -158,7 +158,7 @@ class WorkspaceToolbox:
         try:
             root = await asyncio.to_thread(root_of, use.workspace)
             if self._folder is not None and not self._folder.holds(root):
-                raise ToolError("The workspace was moved out of the folder of this space.")
+                raise ToolError("The workspace was moved out of this space's folder.")
             granted = await self._gate.granted_to(use.agent)
             return await tool(_Call(use, root, granted))
         except ToolBlocked as blocked:
@@ -302,9 +302,9 @@ class WorkspaceToolbox:
     ) -> ToolOutcome:
         """Runs a command in the folder of a space. Nobody can allow it more than the sandbox."""
         if wanted.needs:
-            raise ToolError("Commands of this space cannot leave its sandbox. Leave needs out.")
+            raise ToolError("Commands in this space cannot leave the sandbox. Omit needs.")
         if wanted.background:
-            raise ToolError("Commands of this space cannot run in the background.")
+            raise ToolError("Commands in this space cannot run in the background.")
         if problem := await asyncio.to_thread(sandbox_problem):
             raise ToolError(f"shell needs a sandbox here, and there is none: {problem}.")
         action = ShellAction("shell", wanted.command, place.shown)

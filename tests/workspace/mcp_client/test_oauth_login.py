@@ -144,7 +144,7 @@ async def test_a_code_is_not_sent_where_the_token_address_redirects(docs: LoginS
 async def test_a_client_id_of_the_configuration_needs_no_registration(tmp_path: Path) -> None:
     async with login_server(registers=False) as docs:
         told = await refused(docs)
-        assert "does not register programs by itself" in told
+        assert "does not register programs automatically" in told
         assert "sapwood config set servers.docs.client_id ID" in told
 
         async def ask(address: str, callback: LoginCallback) -> None:

@@ -47,9 +47,9 @@ class SessionCatchUp:
         try:
             await sessions.prepare(agent, changes=False)
         except SapwoodError as error:
-            _log.warning("The session of %s was not read: %s", agent, error)
+            _log.warning("Could not read the session of %s: %s", agent, error)
         except Exception:
-            _log.exception("The session of %s was not read.", agent)
+            _log.exception("Could not read the session of %s.", agent)
         finally:
             self._seen[agent] = changed
             del self._tasks[agent]

@@ -76,7 +76,7 @@ def _summary(report: Report, width: int) -> Iterator[str]:
         spent = f"The model fetched {again} tokens of that again, {times}: {_cost(cost_of(needs))}."
         yield from wrapped(spent, width)
     else:
-        yield from wrapped("Nothing of that was read or run again.", width)
+        yield from wrapped("None of that was read or run again.", width)
 
 
 def _dropped(report: Report, width: int) -> Iterator[str]:

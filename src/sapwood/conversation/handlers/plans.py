@@ -71,7 +71,7 @@ def _mode(call: Call) -> PermissionMode:
         return "ask"
     mode = mode_of(call.run.args)
     if mode is None or mode == "plan":
-        raise call.misused(f"There is no permission mode '{call.run.args[:60]}' to continue in.")
+        raise call.misused(f"There is no permission mode '{call.run.args[:60]}'.")
     return mode
 
 

@@ -24,7 +24,7 @@ from sapwood.programs.installation.toml_tables import CannotEditToml, with_table
 _MARKET, _PLUGIN = "sapwood", "sapwood@sapwood"
 _REVIEW = (
     "Codex runs hooks only after you have reviewed them: start `codex`, type /hooks, and trust "
-    "those of sapwood."
+    "the ones from sapwood."
 )
 
 

@@ -84,7 +84,7 @@ async def require_settings(connection: "Connection") -> None:
 
 _PID = "SELECT pg_backend_pid()"
 _UNDECLARED = (
-    "This address is that of a connection pooler in transaction mode. Nothing "
+    "This is the address of a connection pooler in transaction mode. Nothing "
     "was changed. Add the address of the server behind it: ?direct=HOST:PORT"
 )
 

@@ -226,7 +226,7 @@ class SpaceMove:
                 self._space,
             ):
                 raise LogError(
-                    f"Something of the space '{self._space}' is being erased. Nothing was changed. "
+                    f"An erasure in the space '{self._space}' is not finished. Nothing was changed. "
                     "Finish that first: sapwood erase --resume"
                 )
             if not await self._source.fetchval(

@@ -181,7 +181,7 @@ def _failure(
         and not metadata.registration_endpoint
     ):
         return McpServerError(
-            f"{metadata.issuer} does not register programs by itself. Register one there with the "
+            f"{metadata.issuer} does not register programs automatically. Register one there with the "
             "redirect address http://127.0.0.1:PORT/callback, then type: sapwood config set "
             f"servers.{request.server}.client_id ID, and sapwood mcp login {request.server} "
             "--port PORT"

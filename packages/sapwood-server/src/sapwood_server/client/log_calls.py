@@ -117,17 +117,17 @@ def _log_call(method: Callable[..., object], about: str) -> LogCall:
 CALLS: dict[str, LogCall] = {
     method.__name__: _log_call(method, about)
     for method, about in (
-        (Log.read, "Reads events of one agent. The answer may be shorter than what was asked for"),
-        (Log.summary, "Reads what lists show of one agent"),
+        (Log.read, "Reads events of one agent, perhaps fewer than requested"),
+        (Log.summary, "Reads the summary of one agent"),
         (Log.agents, "Reads a page of agents"),
         (Log.conversations, "Reads a page of the root agents of a folder"),
         (Log.working, "Reads a page of the agents that have work to do"),
-        (Log.find, "Finds agents by an id, a name or the start of an id"),
+        (Log.find, "Finds agents by id, name or the start of an id"),
         (Log.ancestors, "Reads the parents of an agent up to the root"),
         (Log.descendants, "Reads the children of an agent, and theirs"),
         (Log.family, "Reads the root of an agent and all its descendants"),
         (Log.end, "Reads the cursor after all events of the space"),
-        (Log.search, "Searches everything said"),
+        (Log.search, "Searches all messages"),
         (Log.receipt, "Reads the first answer to a command"),
         (Log.snapshot, "Reads a stored state"),
     )

@@ -384,7 +384,7 @@ async def _session(call: RequestContext) -> ConversationSession:
 class CommandBody(OnceBody, frozen=True, kw_only=True):
     """A slash command: what is typed after its name."""
 
-    args: Annotated[str, Meta(description="What is typed after the name of the command.")] = ""
+    args: Annotated[str, Meta(description="Everything after the command name.")] = ""
     goal: Annotated[str, Meta(description="The text before a fork.")] = ""
     picks: Annotated[bool, Meta(description="Ask for a missing argument instead of refusing.")] = (
         False
@@ -508,7 +508,7 @@ class AnswerBody(RequestBody, frozen=True):
     """The answer to a question. It counts only for what was shown."""
 
     key: Annotated[str, Meta(description="The key of one of the choices of the question.")] = ""
-    hash: Annotated[str, Meta(description="The hash of what was shown.")] = ""
+    hash: Annotated[str, Meta(description="The hash of the question that was shown.")] = ""
     reason: Annotated[str, Meta(description="What the model is told if the call is denied.")] = ""
 
 
