@@ -242,7 +242,8 @@ class McpServer(Struct, frozen=True, forbid_unknown_fields=True):
     client_id: Annotated[
         str,
         explained(
-            "Client id for `sapwood mcp login`, if the server does not register programs automatically."
+            "Client id for `sapwood mcp login`, if the server does not register programs "
+            "automatically."
         ),
     ] = ""
     enabled_tools: Annotated[

@@ -226,8 +226,8 @@ class SpaceMove:
                 self._space,
             ):
                 raise LogError(
-                    f"An erasure in the space '{self._space}' is not finished. Nothing was changed. "
-                    "Finish that first: sapwood erase --resume"
+                    f"An erasure in the space '{self._space}' is not finished. Nothing was "
+                    "changed. Finish that first: sapwood erase --resume"
                 )
             if not await self._source.fetchval(
                 "SELECT EXISTS (SELECT FROM sapwood.agents WHERE space = $1)", self._space

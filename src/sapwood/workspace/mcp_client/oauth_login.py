@@ -181,9 +181,9 @@ def _failure(
         and not metadata.registration_endpoint
     ):
         return McpServerError(
-            f"{metadata.issuer} does not register programs automatically. Register one there with the "
-            "redirect address http://127.0.0.1:PORT/callback, then type: sapwood config set "
-            f"servers.{request.server}.client_id ID, and sapwood mcp login {request.server} "
+            f"{metadata.issuer} does not register programs automatically. Register one there "
+            "with the redirect address http://127.0.0.1:PORT/callback, then type: sapwood config "
+            f"set servers.{request.server}.client_id ID, and sapwood mcp login {request.server} "
             "--port PORT"
         )
     # The lines below the first quote what the server has sent, which may be a token.
