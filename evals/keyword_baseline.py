@@ -7,10 +7,10 @@ from sapwood.analysis.ledger.entries import (
     CommandRun,
     Decision,
     Failing,
-    Files,
     FileTouched,
     Ledger,
     Speaker,
+    TouchedFiles,
 )
 from sapwood.analysis.session import Session
 from sapwood.core.content import Text
@@ -43,7 +43,7 @@ def keyword_ledger(session: Session) -> Ledger:
                 decisions.append(Decision(sentence, number, speaker))
     folder = session.folder + "/"
     return Ledger(
-        Files(changed=tuple(FileTouched(path.removeprefix(folder)) for path in changed)),
+        TouchedFiles(changed=tuple(FileTouched(path.removeprefix(folder)) for path in changed)),
         tuple(runs),
         failing=tuple(Failing(r.command, r.turn) for r in runs if r.outcome == "failed"),
         decisions=tuple(decisions),

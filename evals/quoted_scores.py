@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from evals.quoted_labels import QuotedLabel, QuotedSession
 from evals.scores import Score, compare
-from sapwood.analysis.ledger.entries import Decision, Failing, Files, Ledger
+from sapwood.analysis.ledger.entries import Decision, Failing, Ledger, TouchedFiles
 from sapwood.core.content import Text
 
 _WORD = re.compile(r"[^\W_][\w.:/+%-]*")
@@ -107,7 +107,7 @@ def _is_same_text(quote: str, text: str) -> bool:
     return shared >= _MIN_SHARED and shared >= _SAME * min(len(set(wanted)), len(set(got)))
 
 
-def file_score(each: QuotedSession, files: Files) -> Score:
+def file_score(each: QuotedSession, files: TouchedFiles) -> Score:
     """Compares the files created, changed and deleted; an optional one counts neither way."""
     labels = each.labels.files
     optional = set(labels.optional)

@@ -27,7 +27,7 @@ from sapwood.programs.agent_provider import (
     ProviderResult,
     SessionBusy,
 )
-from sapwood.programs.codex.app_server import AppServer, RequestRefused
+from sapwood.programs.codex.app_server import AppServer, CodexRefused
 from sapwood.programs.codex.sessions import current_file
 from sapwood.programs.codex.thread_history import RolloutReader
 
@@ -211,7 +211,7 @@ async def orphans(world: CodexWorld, checks: Checks) -> None:
         gone = ""
         try:
             await server.call("thread/rollback", threadId=thread, numTurns=1)
-        except RequestRefused as error:
+        except CodexRefused as error:
             gone = str(error)
         checks.expect("`thread/rollback` is gone", "unknown variant" in gone, gone)
     finally:
@@ -473,7 +473,7 @@ async def run_traps(checks: Checks, names: list[str]) -> None:
         async with codex_world() as world:
             try:
                 await TRAPS[name](world, checks)
-            except (Failure, SessionBusy, ProofError, RequestRefused) as error:
+            except (Failure, SessionBusy, ProofError, CodexRefused) as error:
                 checks.expect(f"{name} runs to its end", False, f"{type(error).__name__}: {error}")
             checks.expect("the model refused nothing", not world.model.rejections)
 

@@ -60,7 +60,7 @@ class NotUnderstood(Exception):
     """The line contains something whose effect is not known in advance."""
 
 
-class Text(Struct, frozen=True):
+class PlainText(Struct, frozen=True):
     """Characters as they are. Unquoted ones can be a pattern of file names."""
 
     text: str
@@ -99,7 +99,7 @@ class Substitution(Struct, frozen=True):
     is_file: bool = False
 
 
-Word = tuple[Text | Variable | Arithmetic | Braces | Substitution, ...]
+Word = tuple[PlainText | Variable | Arithmetic | Braces | Substitution, ...]
 
 
 class Redirection(Struct, frozen=True):
@@ -502,21 +502,21 @@ class _Parser:
                     raise NotUnderstood
                 rows.append(row)
             text = "\n".join(rows)
-            word: Word = (Text(text, True),)
+            word: Word = (PlainText(text, True),)
             if not is_raw:
                 word = _Parser(text, self._depth + 1).here_text()
             found.append(Redirection("<<", word))
 
     def here_text(self) -> Word:
         """The parts of a here-document in which the shell replaces variables."""
-        parts: list[Text | Variable | Arithmetic | Braces | Substitution] = []
+        parts: list[PlainText | Variable | Arithmetic | Braces | Substitution] = []
         self._quoted_parts(parts, "")
         return tuple(parts)
 
     # Words
 
     def _word(self) -> Word:
-        parts: list[Text | Variable | Arithmetic | Braces | Substitution] = []
+        parts: list[PlainText | Variable | Arithmetic | Braces | Substitution] = []
         start = self._at
         while self._at < len(self._line):
             char = self._line[self._at]
@@ -534,13 +534,13 @@ class _Parser:
         return tuple(parts)
 
     def _part(
-        self, char: str, parts: list[Text | Variable | Arithmetic | Braces | Substitution]
+        self, char: str, parts: list[PlainText | Variable | Arithmetic | Braces | Substitution]
     ) -> None:
         if char == "'":
-            parts.append(Text(self._until("'"), True))
+            parts.append(PlainText(self._until("'"), True))
         elif char == '"':
             self._at += 1
-            parts.append(Text("", True))
+            parts.append(PlainText("", True))
             self._quoted_parts(parts, '"')
         elif char == "\\":
             following = self._line[self._at + 1 : self._at + 2]
@@ -548,7 +548,7 @@ class _Parser:
                 raise NotUnderstood
             self._at += 2
             if following != "\n":
-                parts.append(Text(following, True))
+                parts.append(PlainText(following, True))
         elif char in "$`":
             parts.append(self._expansion(False))
         elif char in "{}":
@@ -557,12 +557,12 @@ class _Parser:
             plain = self._match(_PLAIN)
             if not plain[0].isprintable():
                 raise NotUnderstood
-            parts.append(Text(plain[0]))
+            parts.append(PlainText(plain[0]))
 
-    def _braces(self) -> Text | Braces:
+    def _braces(self) -> PlainText | Braces:
         if self._line.startswith("{}", self._at) and self._ends_word(self._at + 2):
             self._at += 2
-            return Text("{}", True)
+            return PlainText("{}", True)
         if (found := _RANGE.match(self._line, self._at)) is not None:
             self._at = found.end()
             return Braces(("1", "2"))
@@ -570,7 +570,7 @@ class _Parser:
         return Braces(tuple(found[1].split(",")))
 
     def _quoted_parts(
-        self, parts: list[Text | Variable | Arithmetic | Braces | Substitution], end: str
+        self, parts: list[PlainText | Variable | Arithmetic | Braces | Substitution], end: str
     ) -> None:
         """Reads up to the quote, or the whole text of a here-document."""
         start = self._at
@@ -582,7 +582,7 @@ class _Parser:
                 self._at += 1
                 return
             if (plain := _PLAIN_QUOTED.match(self._line, self._at)) is not None:
-                parts.append(Text(plain[0], True))
+                parts.append(PlainText(plain[0], True))
                 self._at = plain.end()
                 continue
             if char in "$`":
@@ -593,7 +593,7 @@ class _Parser:
                 if following and following in ("$`\\\n" + end):
                     self._at += 1
                     char = following.replace("\n", "")
-            parts.append(Text(char, True))
+            parts.append(PlainText(char, True))
             self._at += 1
         if end:
             raise NotUnderstood
@@ -606,7 +606,7 @@ class _Parser:
         self._at = end + 1
         return text
 
-    def _expansion(self, quoted: bool) -> Text | Variable | Arithmetic | Substitution:
+    def _expansion(self, quoted: bool) -> PlainText | Variable | Arithmetic | Substitution:
         line = self._line
         if line[self._at] == "`":
             text = self._until("`")
@@ -637,12 +637,12 @@ class _Parser:
             return Variable(name[0], quoted)
         if following == "'" and not quoted:
             found = self._match(_ESCAPED)
-            return Text(_ESCAPE.sub(lambda each: _ESCAPES[each[1]], found[1]), True)
+            return PlainText(_ESCAPE.sub(lambda each: _ESCAPES[each[1]], found[1]), True)
         if following and (following in "'@*-_\\[" or following.isdigit()):
             raise NotUnderstood
         if following == '"' and not quoted:
             raise NotUnderstood
-        return Text("$", True)
+        return PlainText("$", True)
 
     def _parameter(self, quoted: bool) -> Variable | Arithmetic:
         """`${…}`."""
@@ -729,26 +729,28 @@ class _Parser:
 
 def _plain_text(word: Word) -> str:
     """The text of a word without quotes and expansions; '' for another one."""
-    if all(isinstance(part, Text) and not part.quoted for part in word):
-        return "".join(part.text for part in word if isinstance(part, Text))
+    if all(isinstance(part, PlainText) and not part.quoted for part in word):
+        return "".join(part.text for part in word if isinstance(part, PlainText))
     return ""
 
 
 def _require_plain_name(word: Word) -> None:
     """The name of a command has to be known, and to be no word of the shell's grammar."""
     only = word[0] if len(word) == 1 else None
-    is_common = isinstance(only, Text) and not only.quoted and _COMMON_NAME.fullmatch(only.text)
+    is_common = (
+        isinstance(only, PlainText) and not only.quoted and _COMMON_NAME.fullmatch(only.text)
+    )
     if is_common and is_common[0] not in _RESERVED:
         return
-    text = "".join(part.text for part in word if isinstance(part, Text))
+    text = "".join(part.text for part in word if isinstance(part, PlainText))
     plain = _plain_text(word)
     is_pattern = any(
-        isinstance(part, Text) and not part.quoted and set(part.text) & set("*?[]~")
+        isinstance(part, PlainText) and not part.quoted and set(part.text) & set("*?[]~")
         for part in word
     )
     if (
         not text
-        or any(not isinstance(part, Text) for part in word)
+        or any(not isinstance(part, PlainText) for part in word)
         or plain in _RESERVED
         or (is_pattern and plain != "[")
         or _ASSIGNMENT.match(text)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from sapwood.analysis.ledger.entries import Failing, Files, FileTouched, Ledger
+from sapwood.analysis.ledger.entries import Failing, FileTouched, Ledger, TouchedFiles
 from sapwood.analysis.probes import check_summary, probes_of
 
 
@@ -21,7 +21,7 @@ def test_a_failing_command_is_probed_by_what_it_runs(line: str, probe: str) -> N
 
 
 def test_a_file_is_probed_by_its_name() -> None:
-    files = Files(created=(FileTouched("src/a.py"),), changed=(FileTouched("lib/b.py"),))
+    files = TouchedFiles(created=(FileTouched("src/a.py"),), changed=(FileTouched("lib/b.py"),))
     assert probes_of((), Ledger(files=files)) == ("a.py", "b.py")
 
 

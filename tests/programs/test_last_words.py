@@ -8,7 +8,7 @@ import pytest
 
 from sapwood.core.model_calls import Failure
 from sapwood.programs.claude_code.running_session import ClaudeProcess
-from sapwood.programs.codex.app_server import AppServer, ServerEnded
+from sapwood.programs.codex.app_server import AppServer, CodexEnded
 from sapwood.programs.pi.process import PiProcess
 
 _NODE = """cli.js:2
@@ -43,6 +43,6 @@ async def test_a_program_of_nodejs() -> None:
 
 async def test_codex() -> None:
     codex = AppServer(await ended())
-    with pytest.raises(ServerEnded, match=r"Codex ended unexpectedly: no licence"):
+    with pytest.raises(CodexEnded, match=r"Codex ended unexpectedly: no licence"):
         await codex.call("initialize")
     await codex.close(1)

@@ -37,20 +37,20 @@ from sapwood.models.retry import Timeouts
 from sapwood.models.wire import anthropic_request, chat_request, gemini_request, responses_request
 from sapwood.models.wire.anthropic_answer import MessagesReader
 from sapwood.models.wire.chat_answer import ChatReader
-from sapwood.models.wire.gemini_answer import GeminiReader
+from sapwood.models.wire.gemini_answer import GeminiAnswerReader
 from sapwood.models.wire.http_client import HttpClient, HttpPost, drain
 from sapwood.models.wire.message_parts import without_signed_summary
 from sapwood.models.wire.provider_error import ProviderError, UnreadableReply
 from sapwood.models.wire.responses_answer import ResponsesReader
 from sapwood.models.wire.sse import ReplyTooLarge, ServerEvent
-from sapwood.models.wire.wire_call import AnswerReader, Reply, WireCall, WireFormat
+from sapwood.models.wire.wire_call import AnswerReader, WireCall, WireFormat, WireReply
 from sapwood.trace_context import current_traceparent
 
 _FORMATS: Mapping[Wire, WireFormat] = {
     "messages": WireFormat(anthropic_request.post_of, MessagesReader, anthropic_request.count_of),
     "responses": WireFormat(responses_request.post_of, ResponsesReader, responses_request.count_of),
     "chat": WireFormat(chat_request.post_of, ChatReader),
-    "gemini": WireFormat(gemini_request.post_of, GeminiReader, gemini_request.count_of),
+    "gemini": WireFormat(gemini_request.post_of, GeminiAnswerReader, gemini_request.count_of),
 }
 _OUTPUT = "output_schema"
 """The parameter for the JSON Schema of the answer."""
@@ -196,7 +196,7 @@ def _read(reader: AnswerReader, event: ServerEvent) -> list[Delta]:
         raise UnreadableReply(str(error)) from error
 
 
-def _answer(reply: Reply, route: ModelRoute) -> Answer:
+def _answer(reply: WireReply, route: ModelRoute) -> Answer:
     """The answer of a reply. Raises `Failure` if it broke off or the model refused."""
     if reply.ending == "cut":
         raise Failure("cut", f"The answer from {route.title} was cut off. Try again.", again=True)

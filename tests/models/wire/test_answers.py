@@ -14,10 +14,10 @@ from sapwood.core.model_calls import Delta
 from sapwood.models.model_routes import ModelRoute, resolve
 from sapwood.models.wire.anthropic_answer import MessagesReader
 from sapwood.models.wire.chat_answer import ChatReader
-from sapwood.models.wire.gemini_answer import GeminiReader
+from sapwood.models.wire.gemini_answer import GeminiAnswerReader
 from sapwood.models.wire.responses_answer import ResponsesReader
 from sapwood.models.wire.sse import EventReader, ServerEvent
-from sapwood.models.wire.wire_call import AnswerReader, Reply
+from sapwood.models.wire.wire_call import AnswerReader, WireReply
 
 FILES = sorted((Path(__file__).parent / "answers").glob("*.sse"))
 DEN = resolve("den:q", {"den": "http://den/v1"})
@@ -25,7 +25,7 @@ READERS: dict[str, tuple[Callable[[ModelRoute], AnswerReader], str]] = {
     "messages": (MessagesReader, "claude-haiku-5-5"),
     "responses": (ResponsesReader, "gpt-6.1-sol"),
     "chat": (ChatReader, "openai-chat:gpt-6.1-terra"),
-    "gemini": (GeminiReader, "gemini-3.8-flash"),
+    "gemini": (GeminiAnswerReader, "gemini-3.8-flash"),
 }
 ENDINGS = {"length": "length", "incomplete": "length", "refusal": "refused"}
 
@@ -35,7 +35,7 @@ def reader_for(file: Path) -> AnswerReader:
     return wire(resolve(model))
 
 
-def read(file: Path, pieces: list[bytes]) -> tuple[list[Delta], Reply]:
+def read(file: Path, pieces: list[bytes]) -> tuple[list[Delta], WireReply]:
     events, reader = EventReader(), reader_for(file)
     deltas = [
         delta for piece in pieces for event in events.feed(piece) for delta in reader.feed(event)
@@ -43,7 +43,7 @@ def read(file: Path, pieces: list[bytes]) -> tuple[list[Delta], Reply]:
     return deltas, reader.reply()
 
 
-def comparable(reply: Reply) -> object:
+def comparable(reply: WireReply) -> object:
     """The reply without ids that were made up."""
     parts = [(part.name, part.args) if isinstance(part, ToolCall) else part for part in reply.parts]
     return parts, reply.model, reply.usage, reply.ending, reply.reason
@@ -111,7 +111,7 @@ def test_unknown_events_change_nothing(file: Path, unknown: bytes) -> None:
 # Chat servers
 
 
-def chat(*contents: str) -> tuple[list[Delta], Reply]:
+def chat(*contents: str) -> tuple[list[Delta], WireReply]:
     reader = ChatReader(DEN)
     deltas: list[Delta] = []
     for content in contents:
@@ -154,7 +154,7 @@ def test_calls_without_an_index_or_with_one_index_are_told_apart() -> None:
 
 
 def test_google_signs_the_part_that_follows_a_thought() -> None:
-    reader = GeminiReader(resolve("gemini-3.8-flash"))
+    reader = GeminiAnswerReader(resolve("gemini-3.8-flash"))
     parts = (
         b'{"functionCall":{"id":"1","name":"f","args":{"a":1.0}},"thoughtSignature":"c2ln"}',
         b'{"text":"Yes"}',
@@ -171,7 +171,7 @@ def test_google_signs_the_part_that_follows_a_thought() -> None:
 
 
 def test_google_blocks_a_prompt_without_an_answer() -> None:
-    reader = GeminiReader(resolve("gemini-3.8-flash"))
+    reader = GeminiAnswerReader(resolve("gemini-3.8-flash"))
     reader.feed(ServerEvent("", b'{"promptFeedback":{"blockReason":"SAFETY"}}'))
     reply = reader.reply()
     assert (reply.ending, reply.reason, reply.parts) == ("refused", "SAFETY", [])

@@ -22,12 +22,12 @@ from sapwood.models.wire import (
 )
 from sapwood.models.wire.anthropic_answer import MessagesReader
 from sapwood.models.wire.chat_answer import ChatReader
-from sapwood.models.wire.gemini_answer import GeminiReader
+from sapwood.models.wire.gemini_answer import GeminiAnswerReader
 from sapwood.models.wire.http_client import HttpPost
 from sapwood.models.wire.responses_answer import ResponsesReader
 from sapwood.models.wire.signatures import REDACTED, decode_reasoning
 from sapwood.models.wire.sse import EventReader
-from sapwood.models.wire.wire_call import AnswerReader, Reply, WireCall
+from sapwood.models.wire.wire_call import AnswerReader, WireCall, WireReply
 
 
 def library(name: str) -> Any:
@@ -259,7 +259,7 @@ def _url_safe(content: dict[str, Any]) -> dict[str, Any]:
 # What we receive
 
 
-def read(reader: AnswerReader, events: bytes) -> Reply:
+def read(reader: AnswerReader, events: bytes) -> WireReply:
     for event in EventReader().feed(events):
         reader.feed(event)
     return reader.reply()
@@ -397,7 +397,7 @@ async def test_the_library_of_google_reads_the_same(file: Path) -> None:
     client = library("google.genai").Client(api_key="key", http_options=options)
     stream = await client.aio.models.generate_content_stream(model="m", contents="hi")
     chunks = [chunk async for chunk in stream]
-    reply = read(GeminiReader(GEMINI), events)
+    reply = read(GeminiAnswerReader(GEMINI), events)
     text, thought = "", ""
     calls: list[tuple[str, Any]] = []
     for chunk in chunks:

@@ -7,7 +7,7 @@ import msgspec
 
 from sapwood.core.content import Note, Text, Thinking
 from sapwood.core.turn import Reply, Result
-from sapwood.programs.claude_code.rows import Row
+from sapwood.programs.claude_code.rows import ClaudeRow
 from sapwood.programs.registry import resume_command_for
 from sapwood.programs.transcripts.session_reader import read_session, read_subagents
 from sapwood.report.figures import session_figures
@@ -20,7 +20,7 @@ MANUAL = FIXTURES / "claude-manual-compact.jsonl"
 
 
 def test_a_good_row_is_decoded_in_one_typed_pass() -> None:
-    decoder = msgspec.json.Decoder(Row)
+    decoder = msgspec.json.Decoder(ClaudeRow)
     for row in (*AUTO.read_bytes().splitlines(), *MANUAL.read_bytes().splitlines()):
         assert decoder.decode(row).type
 

@@ -6,7 +6,7 @@ from typing import Any
 from sapwood.core.content import Text, Thinking, ToolCall, Usage
 from sapwood.core.model_calls import Delta
 from sapwood.programs.agent_provider import ProviderQuestion, ProviderReply, ProviderResult
-from sapwood.programs.claude_code.turn_stream import TurnEvent, TurnStream, decode_stream_row
+from sapwood.programs.claude_code.turn_stream import ClaudeTurnStream, TurnEvent, decode_stream_row
 
 USAGE = {
     "input_tokens": 1,
@@ -18,7 +18,7 @@ THINKING = {"type": "thinking", "thinking": "hm", "signature": "c2ln"}
 CALL = {"type": "tool_use", "id": "toolu_1", "name": "Bash", "input": {"command": "ls"}}
 
 
-def feed(stream: TurnStream, *rows: dict[str, Any]) -> list[TurnEvent]:
+def feed(stream: ClaudeTurnStream, *rows: dict[str, Any]) -> list[TurnEvent]:
     events: list[TurnEvent] = []
     for row in rows:
         decoded = decode_stream_row(json.dumps(row).encode())
@@ -56,7 +56,7 @@ QUESTION = {
 
 
 def test_blocks_of_one_message_are_one_reply_after_its_deltas() -> None:
-    stream = TurnStream("/srv/wood")
+    stream = ClaudeTurnStream("/srv/wood")
     events = feed(
         stream,
         BEGIN,
@@ -82,7 +82,7 @@ def test_blocks_of_one_message_are_one_reply_after_its_deltas() -> None:
 
 
 def test_questions_and_results_wait_for_the_reply_with_their_call() -> None:
-    stream = TurnStream("/srv/wood")
+    stream = ClaudeTurnStream("/srv/wood")
     assert feed(stream, BEGIN, assistant(CALL), QUESTION, result_of("toolu_1", "a.txt")) == []
     reply, question, result = feed(stream, STOP)
     assert isinstance(reply, ProviderReply)
@@ -93,7 +93,7 @@ def test_questions_and_results_wait_for_the_reply_with_their_call() -> None:
 
 
 def test_without_partial_messages_a_reply_ends_with_the_next_row() -> None:
-    stream = TurnStream("/srv/wood")
+    stream = ClaudeTurnStream("/srv/wood")
     reply, result = feed(stream, assistant(CALL), result_of("toolu_1", "no", isReplay=None))
     assert isinstance(reply, ProviderReply)
     assert result == ProviderResult("toolu_1", "no")
@@ -102,12 +102,12 @@ def test_without_partial_messages_a_reply_ends_with_the_next_row() -> None:
 def test_the_diff_of_an_edit_is_told() -> None:
     hunks = [{"lines": ["-alpha", "+beta"]}]
     row = result_of("toolu_1", "done", tool_use_result={"structuredPatch": hunks})
-    (result,) = feed(TurnStream("/srv/wood"), row)
+    (result,) = feed(ClaudeTurnStream("/srv/wood"), row)
     assert result == ProviderResult("toolu_1", "done", diff="-alpha\n+beta")
 
 
 def test_subagents_and_replayed_prompts_are_left_out() -> None:
-    stream = TurnStream("/srv/wood")
+    stream = ClaudeTurnStream("/srv/wood")
     inner = assistant({"type": "text", "text": "inner"}, parent_tool_use_id="toolu_1")
     replayed = {"type": "user", "isReplay": True, "message": {"content": "Go."}}
     assert feed(stream, inner, replayed) == []
@@ -124,7 +124,7 @@ def test_how_a_turn_ends() -> None:
         },
     }
     for status, fields in ends.items():
-        stream = TurnStream("/srv/wood")
+        stream = ClaudeTurnStream("/srv/wood")
         text = assistant({"type": "text", "text": "Half"})
         assert feed(stream, text, {"type": "result", **fields}) == [
             ProviderReply((Text("Half"),), "claude-opus-5-5")
@@ -135,7 +135,7 @@ def test_how_a_turn_ends() -> None:
 
 
 def test_an_error_of_the_api_is_a_reason_and_no_reply() -> None:
-    stream = TurnStream("/srv/wood")
+    stream = ClaudeTurnStream("/srv/wood")
     message = {"model": "<synthetic>", "content": [{"type": "text", "text": "API Error: 529"}]}
     end = {"type": "result", "subtype": "error_during_execution", "is_error": True}
     assert feed(stream, {"type": "assistant", "message": message}, end) == []
@@ -144,7 +144,7 @@ def test_an_error_of_the_api_is_a_reason_and_no_reply() -> None:
 
 
 def test_a_reply_at_the_length_limit_says_so() -> None:
-    stream = TurnStream("/srv/wood")
+    stream = ClaudeTurnStream("/srv/wood")
     limit = event(type="message_delta", delta={"stop_reason": "max_tokens"}, usage=USAGE)
     (reply,) = feed(stream, BEGIN, assistant({"type": "text", "text": "Long"}), limit, STOP)
     assert isinstance(reply, ProviderReply)
@@ -152,6 +152,6 @@ def test_a_reply_at_the_length_limit_says_so() -> None:
 
 
 def test_a_compaction_of_the_program_itself_is_noticed() -> None:
-    stream = TurnStream("/srv/wood")
+    stream = ClaudeTurnStream("/srv/wood")
     feed(stream, {"type": "system", "subtype": "compact_boundary"})
     assert stream.compacted

@@ -10,9 +10,9 @@ import pytest
 
 from sapwood.programs.codex.app_server import (
     AppServer,
+    CodexEnded,
+    CodexRefused,
     Notification,
-    RequestRefused,
-    ServerEnded,
     ServerRequest,
 )
 
@@ -78,7 +78,7 @@ async def test_answers_find_their_questions(program: str) -> None:
     server = await start(program)
     answers = await asyncio.gather(*(server.call("echo", n=n) for n in range(20)))
     assert [answer["n"] for answer in answers] == list(range(20))
-    with pytest.raises(RequestRefused, match="not today"):
+    with pytest.raises(CodexRefused, match="not today"):
         await server.call("refuse")
     await server.close(5)
 
@@ -96,21 +96,21 @@ async def test_notifications_and_questions_are_events(program: str) -> None:
 
 async def test_a_server_that_ends_fails_what_waits(program: str) -> None:
     server = await start(program)
-    with pytest.raises(ServerEnded, match="ended"):
+    with pytest.raises(CodexEnded, match="ended"):
         await server.call("die")
     assert await server.events.get() is None
-    with pytest.raises(ServerEnded):
+    with pytest.raises(CodexEnded):
         await server.call("echo")
     await server.close(5)
 
 
 async def test_a_server_that_closed_its_output_is_asked_nothing(program: str) -> None:
     server = await start(program)
-    with pytest.raises(ServerEnded, match="ended"):
+    with pytest.raises(CodexEnded, match="ended"):
         await server.call("fall silent")
     assert server.is_running
     async with asyncio.timeout(5):
-        with pytest.raises(ServerEnded, match="ended"):
+        with pytest.raises(CodexEnded, match="ended"):
             await server.call("echo")
     await server.close(5)
 
@@ -129,5 +129,5 @@ async def test_a_server_that_does_not_end_is_killed_with_its_children(program: s
 
 
 async def test_a_program_that_is_no_server_is_an_error() -> None:
-    with pytest.raises(ServerEnded):
+    with pytest.raises(CodexEnded):
         await AppServer.start("/bin/true", "/", dict(os.environ))

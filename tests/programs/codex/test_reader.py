@@ -6,7 +6,7 @@ import msgspec
 
 from sapwood.core.content import Note, Text, ToolCall
 from sapwood.core.turn import Reply, Result
-from sapwood.programs.codex.rows import Row
+from sapwood.programs.codex.rows import CodexRow
 from sapwood.programs.registry import resume_command_for
 from sapwood.programs.transcripts.session_reader import read_session
 from tests.programs.codex.thread_files import ThreadFiles, message
@@ -16,7 +16,7 @@ ROLLOUT = Path(__file__).parents[1] / "transcripts" / "fixtures" / "codex-two-co
 
 
 def test_a_good_row_is_decoded_in_one_typed_pass() -> None:
-    decoder = msgspec.json.Decoder(Row)
+    decoder = msgspec.json.Decoder(CodexRow)
     assert all(decoder.decode(row).type for row in ROLLOUT.read_bytes().splitlines())
 
 

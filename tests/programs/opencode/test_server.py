@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.programs.opencode.server import OpencodeServer, ServerEnded
+from sapwood.programs.opencode.server import OpencodeEnded, OpencodeServer
 
 LISTENS = """#!/bin/sh
 exec 9>"$PLACE"
@@ -78,5 +78,5 @@ async def test_a_closed_server_leaves_nothing_behind(tmp_path: Path, place: Path
 
 async def test_a_program_that_ends_at_once_is_reported_with_its_words(tmp_path: Path) -> None:
     path = written(tmp_path, "#!/bin/sh\necho no such option\nexit 1\n")
-    with pytest.raises(ServerEnded, match="no such option"):
+    with pytest.raises(OpencodeEnded, match="no such option"):
         await OpencodeServer.start(path, str(tmp_path), os.environ)

@@ -12,7 +12,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from sapwood.programs.pi.session_file import StoredSession, create_session
+from sapwood.programs.pi.session_file import PiSession, create_session
 
 Row = dict[str, Any]
 
@@ -41,7 +41,7 @@ class FakePi:
                     self._tell(call)
 
     def _load(self) -> None:
-        self._leaf = StoredSession(self._path).leaf or None if self._path.exists() else None
+        self._leaf = PiSession(self._path).leaf or None if self._path.exists() else None
 
     def _turn(self, given: Row) -> None:
         text = given["content"][-1]["text"]
@@ -76,7 +76,7 @@ class FakePi:
         _print({"type": "agent_settled"})
 
     def _prompts(self) -> list[str]:
-        stored = StoredSession(self._path)
+        stored = PiSession(self._path)
         seen = [stored.row(each)["message"] for each in stored.view(self._leaf).seen]
         return [each["content"][0]["text"] for each in seen if each["role"] == "user"]
 

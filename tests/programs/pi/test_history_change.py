@@ -18,12 +18,12 @@ from sapwood.programs.agent_provider import History, HistoryTurn, SessionBusy
 from sapwood.programs.pi import session_file
 from sapwood.programs.pi.history_change import (
     Fields,
-    WantedHistory,
+    WantedTree,
     plan_rows,
     shown_sources,
     wanted_history,
 )
-from sapwood.programs.pi.session_file import StoredSession, append_rows
+from sapwood.programs.pi.session_file import PiSession, append_rows
 from tests.programs.pi.record import FIXTURE
 from tests.programs.transcripts.writing import PiFile
 
@@ -50,21 +50,21 @@ class World:
 
     def change(self, *rows: NativeRows | None, front: tuple[str, ...] = ()) -> list[Fields]:
         """Appends what leads to this history, and checks that the view has exactly it."""
-        before, stored = self.file.path.read_bytes(), StoredSession(self.file.path)
+        before, stored = self.file.path.read_bytes(), PiSession(self.file.path)
         wanted = self.wanted(*rows, front=front)
         planned = plan_rows(stored, wanted)
         if planned:
             append_rows(stored, planned, self.copies / "copy.jsonl", frozenset())
             self.file.last = str(planned[-1]["id"])
-        after = StoredSession(self.file.path)
+        after = PiSession(self.file.path)
         assert self.file.path.read_bytes().startswith(before)
         assert shown_sources(after, after.leaf) == (wanted.front, wanted.sources)
         assert plan_rows(after, self.wanted(*rows, front=front)) == []
         return planned
 
-    def wanted(self, *rows: NativeRows | None, front: tuple[str, ...] = ()) -> WantedHistory:
+    def wanted(self, *rows: NativeRows | None, front: tuple[str, ...] = ()) -> WantedTree:
         turns = tuple(foreign(number, each) for number, each in enumerate(rows))
-        stored = StoredSession(self.file.path)
+        stored = PiSession(self.file.path)
         return wanted_history(History(turns, front), stored, SESSION, lambda _: None)
 
 
@@ -135,7 +135,7 @@ def test_an_empty_summary_of_the_program_does_not_stay_in_front(world: World) ->
     world.file.row("compaction", summary="", firstKeptEntryId=kept, tokensBefore=9)
     (row,) = world.change(*world.rows[3:4])[-1:]
     assert row["type"] == "context_edit"
-    after = StoredSession(world.file.path)
+    after = PiSession(world.file.path)
     assert after.view(after.leaf).compaction is None
 
 
@@ -153,7 +153,7 @@ def test_a_turn_of_another_program_is_written_with_its_calls(world: World) -> No
 def test_what_the_user_typed_for_the_next_prompt_stays(world: World) -> None:
     told = {"role": "bashExecution", "command": "ls", "output": "nests"}
     typed = world.file.row("message", message=told)
-    planned = plan_rows(StoredSession(world.file.path), world.wanted(*world.rows[2:]))
+    planned = plan_rows(PiSession(world.file.path), world.wanted(*world.rows[2:]))
     assert planned[0]["parentId"] == typed
     assert typed not in [row["targetId"] for row in planned]
 
@@ -165,7 +165,7 @@ def test_a_compaction_of_the_program_is_used_as_it_is(world: World) -> None:
     wanted = world.wanted(later, front=("[Summary]\nIt was cold.",))
     assert wanted.front == "It was cold."
     assert wanted.sources[0] == kept
-    assert plan_rows(StoredSession(world.file.path), wanted) == []
+    assert plan_rows(PiSession(world.file.path), wanted) == []
 
 
 def test_of_two_equal_summaries_the_one_whose_kept_reply_is_shown_is_used(world: World) -> None:
@@ -183,7 +183,7 @@ def test_of_two_equal_summaries_the_one_whose_kept_reply_is_shown_is_used(world:
 def test_the_recorded_session_can_be_brought_back_to_its_first_branch(tmp_path: Path) -> None:
     path = tmp_path / FIXTURE.name
     path.write_bytes(FIXTURE.read_bytes())
-    stored = StoredSession(path)
+    stored = PiSession(path)
     named = {entry.id: json.dumps(stored.row(entry)) for entry in stored.entries.values()}
     first = next(key for key, text in named.items() if "TURN1 " in text)
     last = next(key for key, text in named.items() if "ANSWER2" in text and '"stop"' in text)
@@ -195,14 +195,14 @@ def test_the_recorded_session_can_be_brought_back_to_its_first_branch(tmp_path: 
 
 
 def test_an_unknown_entry_is_never_written(world: World) -> None:
-    stored = StoredSession(world.file.path)
+    stored = PiSession(world.file.path)
     row = {"type": "custom", "id": "0f", "parentId": "lost"}
     with pytest.raises(ValueError, match="is not in the session"):
         append_rows(stored, [row], world.copies / "copy.jsonl", frozenset())
 
 
 def test_a_file_that_changed_meanwhile_is_left_alone(world: World) -> None:
-    stored = StoredSession(world.file.path)
+    stored = PiSession(world.file.path)
     world.file.user("TURN9")
     before = world.file.path.read_bytes()
     row = {"type": "custom", "id": "0f", "parentId": stored.leaf}
@@ -219,7 +219,7 @@ def test_a_row_after_half_a_line_begins_on_a_line_of_its_own(world: World) -> No
 def test_a_process_of_pi_in_the_folder_makes_the_session_busy(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stored = StoredSession(world.file.path)
+    stored = PiSession(world.file.path)
 
     def processes(folder: str, session: str) -> list[int]:
         return [4711]
@@ -234,7 +234,7 @@ def test_a_process_of_pi_in_the_folder_makes_the_session_busy(
 def test_a_pi_that_sapwood_started_for_another_session_does_not_count(
     world: World, tmp_path: Path
 ) -> None:
-    stored = StoredSession(world.file.path)
+    stored = PiSession(world.file.path)
     stored.folder = os.path.realpath(tmp_path)
     for session, is_busy in (("other", False), (SESSION, True)):
         environ = {**os.environ, session_file.SESSION_VARIABLE: session}

@@ -80,7 +80,7 @@ async def test_a_pooler_with_other_settings_is_refused(pooled: str, postgres_dat
 async def test_a_pooler_of_transactions_that_the_address_does_not_name_is_refused(
     pooled: str,
 ) -> None:
-    with pytest.raises(LogError, match=r"Name the server behind .* \?direct=HOST:PORT$"):
+    with pytest.raises(LogError, match=r"address of the server behind .* \?direct=HOST:PORT$"):
         await PostgresLog.open(split_pooler(pooled).statements)
     timeout = "SHOW idle_in_transaction_session_timeout"
     assert execute(split_pooler(pooled).statements, timeout) == [("0",)], "nothing was set"

@@ -25,7 +25,7 @@ class FileTouched(Struct, frozen=True):
     removed: int | None = None
 
 
-class Files(Struct, frozen=True):
+class TouchedFiles(Struct, frozen=True):
     """Files by their final state.
 
     `read` are all files that were read. The other three compare the end with the beginning, as
@@ -101,7 +101,7 @@ class Question(Struct, frozen=True):
 class Ledger(Struct, frozen=True):
     """What a conversation did, computed from its turns."""
 
-    files: Files = Files()
+    files: TouchedFiles = TouchedFiles()
     commands: tuple[CommandRun, ...] = ()
     tests: tuple[SuiteRun, ...] = ()
     failing: tuple[Failing, ...] = ()

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 
 from sapwood.analysis.language.sentences import turn_sentences
 from sapwood.analysis.ledger.decisions import DecisionTracker
-from sapwood.analysis.ledger.entries import Files, Ledger
+from sapwood.analysis.ledger.entries import Ledger, TouchedFiles
 from sapwood.analysis.ledger.operations.call_outcomes import CallOutcome, call_outcome
 from sapwood.analysis.ledger.operations.command_effects import effects_of
 from sapwood.analysis.ledger.operations.file_tracker import FileTracker
@@ -45,7 +45,7 @@ def ledger_of(of: Session | Iterable[Turn], folder: str = "", *, live: bool = Fa
     return builder.ledger()
 
 
-def files_of(turn: Turn, folder: str = "") -> Files:
+def files_of(turn: Turn, folder: str = "") -> TouchedFiles:
     """Returns the files that one turn touched."""
     operations = _Operations(folder)
     for call, outcome in _calls_with_outcomes(turn):

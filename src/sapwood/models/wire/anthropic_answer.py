@@ -11,7 +11,7 @@ from sapwood.models.model_routes import ModelRoute
 from sapwood.models.wire.provider_error import error_in_stream
 from sapwood.models.wire.signatures import REDACTED
 from sapwood.models.wire.sse import ServerEvent
-from sapwood.models.wire.wire_call import Ending, Reply
+from sapwood.models.wire.wire_call import Ending, WireReply
 
 _ENDINGS: Mapping[str, Ending] = {
     "max_tokens": "length",
@@ -167,12 +167,12 @@ class MessagesReader:
                 each for each in usage.iterations or () if each.type == "compaction"
             ] or self._summaries
 
-    def reply(self) -> Reply:
+    def reply(self) -> WireReply:
         """The answer, as far as it was read."""
         parts = [part for index in sorted(self._blocks) for part in self._part(index)]
         ending: Ending = _ENDINGS.get(self._stop, "done") if self._stop else "cut"
         report = self._report()
-        return Reply(parts, self._message.model, self._usage(), ending, self._stop, report)
+        return WireReply(parts, self._message.model, self._usage(), ending, self._stop, report)
 
     def _report(self) -> CallReport:
         dropped = [each for each in self._dropped if each.type == "thinking_dropped"]

@@ -11,7 +11,7 @@ from sapwood.core.model_calls import Delta
 from sapwood.models.model_routes import ModelRoute
 from sapwood.models.wire.provider_error import error_in_stream
 from sapwood.models.wire.sse import ServerEvent
-from sapwood.models.wire.wire_call import Ending, Reply
+from sapwood.models.wire.wire_call import Ending, WireReply
 
 _DONE = b"[DONE]"
 _ENDINGS: Mapping[str, Ending] = {"length": "length", "content_filter": "refused"}
@@ -145,7 +145,7 @@ class ChatReader:
         self._parts.append(call)
         return [Delta("call", text, name)]
 
-    def reply(self) -> Reply:
+    def reply(self) -> WireReply:
         """The answer, as far as it was read."""
         for kind, text in self._tags.end():
             _ = self._text(text) if kind == "text" else self._thought(text)
@@ -160,7 +160,9 @@ class ChatReader:
         ending: Ending = _ENDINGS.get(self._stop, "done") if self._stop else "cut"
         if self._refusal and ending != "cut":
             ending = "refused"
-        return Reply(parts, self._model, _counted(self._usage), ending, self._refusal or self._stop)
+        return WireReply(
+            parts, self._model, _counted(self._usage), ending, self._refusal or self._stop
+        )
 
 
 def _counted(usage: _Usage | None) -> Usage | None:

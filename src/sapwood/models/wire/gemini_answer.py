@@ -11,7 +11,7 @@ from sapwood.core.model_calls import Delta
 from sapwood.models.model_routes import ModelRoute
 from sapwood.models.wire.provider_error import error_in_stream
 from sapwood.models.wire.sse import ServerEvent
-from sapwood.models.wire.wire_call import Ending, Reply
+from sapwood.models.wire.wire_call import Ending, WireReply
 
 _ENDINGS: Mapping[str, Ending] = {
     "MAX_TOKENS": "length",
@@ -79,7 +79,7 @@ class _Piece(Struct):
 _response = msgspec.json.Decoder(_Response)
 
 
-class GeminiReader:
+class GeminiAnswerReader:
     """Reads one answer."""
 
     def __init__(self, route: ModelRoute) -> None:
@@ -132,7 +132,7 @@ class GeminiReader:
         self._pieces.append(_Piece(made, signature))
         return [Delta("call", args, call.name)]
 
-    def reply(self) -> Reply:
+    def reply(self) -> WireReply:
         """The answer, as far as it was read."""
         reason = self._blocked or self._stop
         ending: Ending = "cut"
@@ -140,7 +140,7 @@ class GeminiReader:
             ending = "refused"
         elif self._stop:
             ending = _ENDINGS.get(self._stop, "done")
-        return Reply(self._parts(), self._model, _counted(self._usage), ending, reason)
+        return WireReply(self._parts(), self._model, _counted(self._usage), ending, reason)
 
     def _parts(self) -> list[ReplyPart]:
         """The parts. A thought holds the signature of the part that follows it."""

@@ -12,7 +12,7 @@ from sapwood.models.model_routes import ModelRoute
 from sapwood.models.wire.provider_error import error_in_stream
 from sapwood.models.wire.signatures import ReasoningItem, encode_reasoning
 from sapwood.models.wire.sse import ServerEvent
-from sapwood.models.wire.wire_call import Ending, Reply
+from sapwood.models.wire.wire_call import Ending, WireReply
 
 _ENDINGS: Mapping[str, Ending] = {
     "max_output_tokens": "length",
@@ -129,7 +129,7 @@ class ResponsesReader:
                 pass
         return []
 
-    def reply(self) -> Reply:
+    def reply(self) -> WireReply:
         """The answer, as far as it was read."""
         items = [self._items[index] for index in sorted(self._items)]
         refusals = [c.refusal for item in items for c in item.content or () if c.refusal]
@@ -143,7 +143,7 @@ class ResponsesReader:
         report = CallReport(
             self._response.id, missed=found.cache_missed_tokens, missed_why=found.reason
         )
-        return Reply(parts, self._model, _counted(self._response.usage), ending, reason, report)
+        return WireReply(parts, self._model, _counted(self._response.usage), ending, reason, report)
 
 
 class _Parts:

@@ -45,7 +45,7 @@ class WireCall(Struct, frozen=True):
         return (choice, "") if isinstance(choice, str) else ("named", str(choice[0]))
 
 
-class Reply(Struct):
+class WireReply(Struct):
     """What a provider sent: parts, the model that answered, usage, the end and its reason.
 
     `report` is what it says about the call.
@@ -69,7 +69,7 @@ class AnswerReader(Protocol):
         """The deltas of an event. Raises `ProviderError` and `msgspec.MsgspecError`."""
         ...
 
-    def reply(self) -> Reply:
+    def reply(self) -> WireReply:
         """The answer, as far as it was read."""
         ...
 

@@ -134,7 +134,7 @@ class ClaudeReader(TranscriptReader):
         """Whether this row has the key."""
         return _uuid_of(row) == key
 
-    def take(self, row: rows.Row, ref: RowRef) -> None:
+    def take(self, row: rows.ClaudeRow, ref: RowRef) -> None:
         """Takes in a decoded row."""
         if row.is_sidechain and not self._subagent:
             self._delegate(row, ref)
@@ -163,7 +163,7 @@ class ClaudeReader(TranscriptReader):
         if row.written_by == rows.WRITER and not row.closes_turn and self._builder.turn is not None:
             self._builder.turn.is_own = True
 
-    def _describe(self, row: rows.Row, at: int) -> None:
+    def _describe(self, row: rows.ClaudeRow, at: int) -> None:
         about = self.details
         if self._subagent:
             about.id = about.id or row.agent_id or ""
@@ -174,7 +174,7 @@ class ClaudeReader(TranscriptReader):
         about.title = row.custom_title or row.ai_title or row.summary or about.title
         about.updated = max(about.updated, at)
 
-    def _delegate(self, row: rows.Row, ref: RowRef) -> None:
+    def _delegate(self, row: rows.ClaudeRow, ref: RowRef) -> None:
         """Passes a row of a side chain to the reader of its subagent."""
         known = self._chain_of.get(row.parent_uuid or "")
         name = row.agent_id or (known.details.id if known else ref.key)
@@ -185,14 +185,15 @@ class ClaudeReader(TranscriptReader):
         self._chain_of[ref.key] = chain
         chain.take(row, ref)
 
-    def _user(self, row: rows.Row, message: rows.Message, ref: RowRef) -> None:
+    def _user(self, row: rows.ClaudeRow, message: rows.ClaudeMessage, ref: RowRef) -> None:
         content = message.content
         if row.is_compact_summary:
             if row.parent_uuid not in self._passed_over:
                 self._builder.add_summary(ref, rows.text_of(content))
             return
         texts: list[str] = []
-        for block in [rows.Block("text", content)] if isinstance(content, str) else content or ():
+        blocks = [rows.ClaudeBlock("text", content)] if isinstance(content, str) else content
+        for block in blocks or ():
             if block.type == "tool_result":
                 self._result(block, row, ref)
             elif text := rows.shown(block):
@@ -200,7 +201,7 @@ class ClaudeReader(TranscriptReader):
         if any(text.strip() for text in texts):
             self._words("\n\n".join(texts), row, ref)
 
-    def _result(self, block: rows.Block, row: rows.Row, ref: RowRef) -> None:
+    def _result(self, block: rows.ClaudeBlock, row: rows.ClaudeRow, ref: RowRef) -> None:
         turn = self._builder.current_turn(ref)
         self._builder.done = False
         content = self._mask(rows.text_of(block.content))
@@ -209,7 +210,7 @@ class ClaudeReader(TranscriptReader):
         turn.extend_to(ref)
         self._remember(ref, "Result", (content,))
 
-    def _words(self, text: str, row: rows.Row, ref: RowRef) -> None:
+    def _words(self, text: str, row: rows.ClaudeRow, ref: RowRef) -> None:
         words, builder = classify_user_text(text, meta=bool(row.is_meta)), self._builder
         match words.kind:
             case "prompt":
@@ -230,7 +231,7 @@ class ClaudeReader(TranscriptReader):
             case "caveat":
                 pass
 
-    def _prompt(self, text: str, row: rows.Row, ref: RowRef) -> None:
+    def _prompt(self, text: str, row: rows.ClaudeRow, ref: RowRef) -> None:
         builder = self._builder
         builder.end_turn()
         if row.parent_uuid and builder.turns:
@@ -241,7 +242,7 @@ class ClaudeReader(TranscriptReader):
         builder.start_turn(ref, Text(text))
         self._remember(ref, "User", (text,))
 
-    def _assistant(self, row: rows.Row, message: rows.Message, ref: RowRef) -> None:
+    def _assistant(self, row: rows.ClaudeRow, message: rows.ClaudeMessage, ref: RowRef) -> None:
         turn = self._builder.current_turn(ref)
         parts = rows.parts_of(message.content)
         model = message.model if message.model != _SYNTHETIC else None
@@ -270,7 +271,7 @@ class ClaudeReader(TranscriptReader):
         if len(self._lines) > _MAX_LINES:
             del self._lines[: _MAX_LINES // 2]
 
-    def _system(self, row: rows.Row, ref: RowRef) -> None:
+    def _system(self, row: rows.ClaudeRow, ref: RowRef) -> None:
         builder = self._builder
         if row.subtype == "compact_boundary":
             self._compacted(row, ref)
@@ -279,7 +280,7 @@ class ClaudeReader(TranscriptReader):
         elif row.subtype == "local_command" and row.content:
             self._words(row.content, structs.replace(row, is_meta=True), ref)
 
-    def _compacted(self, row: rows.Row, ref: RowRef) -> None:
+    def _compacted(self, row: rows.ClaudeRow, ref: RowRef) -> None:
         metadata = row.compact_metadata
         self._builder.end_turn(COMPACTED)
         wanted = preserved_ids(metadata, self._lines)

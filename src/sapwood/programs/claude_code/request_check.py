@@ -17,7 +17,7 @@ from sapwood.core.view.request import Request
 from sapwood.programs.agent_provider import History
 from sapwood.programs.claude_code.history_rows import HistoryRows
 from sapwood.programs.claude_code.row_forms import call_id
-from sapwood.programs.claude_code.rows import Block, decode_row
+from sapwood.programs.claude_code.rows import ClaudeBlock, decode_row
 from sapwood.programs.claude_code.sent_requests import rebuild_request, sent_requests
 from sapwood.programs.claude_code.transcript import Transcript
 from sapwood.programs.claude_code.user_text import classify_user_text
@@ -132,7 +132,7 @@ def _stored_texts(transcript: Transcript, uuid: str) -> tuple[list[str], bool]:
         return [], False
     decoded = decode_row(transcript.bytes_of(row))
     content = decoded.message.content if decoded and decoded.message else None
-    blocks = [Block("text", content)] if isinstance(content, str) else content or []
+    blocks = [ClaudeBlock("text", content)] if isinstance(content, str) else content or []
     return [block.text for block in blocks if block.type == "text" and block.text], bool(
         row.is_meta
     )

@@ -17,7 +17,7 @@ from sapwood.core.content import File, PromptPart, Text, Thinking, ToolCall
 from sapwood.core.turn import Reply, Turn
 from sapwood.core.view.build import messages_of
 from sapwood.core.view.request import Message, MessagePart, ToolResult
-from sapwood.programs.claude_code.rows import WRITER, Block, Row, decode_row, text_of
+from sapwood.programs.claude_code.rows import WRITER, ClaudeBlock, ClaudeRow, decode_row, text_of
 from sapwood.programs.claude_code.user_text import Kind, classify_user_text
 from sapwood.programs.prompt_parts import PICTURES, prompt_text
 
@@ -50,7 +50,7 @@ def history_end(rows: Iterable[bytes]) -> HistoryEnd:
         if decoded.message is None or decoded.type == "attachment":
             continue
         content = decoded.message.content
-        blocks = [Block("text", content)] if isinstance(content, str) else content or []
+        blocks = [ClaudeBlock("text", content)] if isinstance(content, str) else content or []
         if decoded.type == "user":
             results = [each.tool_use_id for each in blocks if each.type == "tool_result"]
             if message or (has_user and not results and done):
@@ -71,7 +71,7 @@ def history_end(rows: Iterable[bytes]) -> HistoryEnd:
     return HistoryEnd(False, text.startswith(_INTERRUPTION), open_calls=waiting)
 
 
-def _without_local_commands(rows: Sequence[Row]) -> Sequence[Row]:
+def _without_local_commands(rows: Sequence[ClaudeRow]) -> Sequence[ClaudeRow]:
     """The rows without commands at the end that the program ran itself, the last row first.
 
     They need no answer. The program writes a caveat in front of each, and none in front of a
@@ -87,7 +87,7 @@ def _without_local_commands(rows: Sequence[Row]) -> Sequence[Row]:
     return rows[start:]
 
 
-def _kind(row: Row) -> Kind | None:
+def _kind(row: ClaudeRow) -> Kind | None:
     """The kind of the text of a user row; None for a row that is none or has a result."""
     content = row.message.content if row.message else None
     if row.type != "user" or not content:

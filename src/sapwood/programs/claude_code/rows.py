@@ -7,7 +7,7 @@ from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall, Usage
 from sapwood.programs.transcripts.row_file import Natural, raw_text, row_decoder
 
 
-class Block(Struct, gc=False):
+class ClaudeBlock(Struct, gc=False):
     """A part of a message: text, thinking, a tool call, a tool result, or something unknown."""
 
     type: str = ""
@@ -18,7 +18,7 @@ class Block(Struct, gc=False):
     name: str | None = None
     input: Raw = Raw()
     tool_use_id: str | None = None
-    content: "str | list[Block] | None" = None
+    content: "str | list[ClaudeBlock] | None" = None
     is_error: bool | None = None
 
 
@@ -28,7 +28,7 @@ class CacheWrites(Struct, gc=False):
     ephemeral_1h_input_tokens: Natural | None = None
 
 
-class Tokens(Struct, gc=False):
+class ClaudeTokens(Struct, gc=False):
     """What the provider reported for a message."""
 
     input_tokens: Natural | None = None
@@ -38,13 +38,13 @@ class Tokens(Struct, gc=False):
     cache_creation: CacheWrites | None = None
 
 
-class Message(Struct, gc=False):
+class ClaudeMessage(Struct, gc=False):
     """A message of the API, or the part of one that a row holds."""
 
     id: str | None = None
     model: str | None = None
-    content: str | list[Block] | None = None
-    usage: Tokens | None = None
+    content: str | list[ClaudeBlock] | None = None
+    usage: ClaudeTokens | None = None
     stop_reason: str | None = None
 
 
@@ -85,7 +85,7 @@ class Hunk(Struct, gc=False):
     lines: list[str] = []
 
 
-class Outcome(Struct, gc=False):
+class StoredOutcome(Struct, gc=False):
     """What the program stores of a tool's result beside the text for the model."""
 
     hunks: list[Hunk] | None = msgspec.field(name="structuredPatch", default=None)
@@ -147,17 +147,17 @@ WRITER = "sapwood"
 """What `writtenBy` says in a row that Sapwood wrote."""
 
 
-class Row(LinkRow, rename="camel", gc=False):
+class ClaudeRow(LinkRow, rename="camel", gc=False):
     """A row of any type, with what it says."""
 
     session_id: str | None = None
     agent_id: str | None = None
     timestamp: str | None = None
     cwd: str | None = None
-    message: Message | None = None
+    message: ClaudeMessage | None = None
     content: str | None = None
     is_api_error_message: bool | None = None
-    tool_use_result: Outcome | str | list[Raw] | None = None
+    tool_use_result: StoredOutcome | str | list[Raw] | None = None
     summary: str | None = None
     custom_title: str | None = None
     ai_title: str | None = None
@@ -177,7 +177,7 @@ class _ResultRow(Struct, gc=False):
 
 
 decode_link_row = row_decoder(LinkRow)
-decode_row = row_decoder(Row)
+decode_row = row_decoder(ClaudeRow)
 _decode_kinds = row_decoder(_ResultRow)
 
 
@@ -192,15 +192,15 @@ def has_only_results(row: bytes) -> bool:
     )
 
 
-def patch_of(row: Row) -> tuple[int, int]:
+def patch_of(row: ClaudeRow) -> tuple[int, int]:
     """The number of lines that an edit added and removed, if its result contains the patch."""
     outcome = row.tool_use_result
-    hunks = outcome.hunks if isinstance(outcome, Outcome) else None
+    hunks = outcome.hunks if isinstance(outcome, StoredOutcome) else None
     signs = [line[:1] for hunk in hunks or () for line in hunk.lines]
     return signs.count("+"), signs.count("-")
 
 
-Content = str | list[Block] | None
+Content = str | list[ClaudeBlock] | None
 
 
 def parts_of(content: Content) -> list[ReplyPart]:
@@ -226,14 +226,14 @@ def text_of(content: Content) -> str:
     return "\n\n".join(filter(None, map(shown, content or ())))
 
 
-def shown(block: Block) -> str:
+def shown(block: ClaudeBlock) -> str:
     """The text of one block."""
     if block.text is not None:
         return block.text
     return f"[{block.type}]" if block.type in ("image", "document") else ""
 
 
-def hash_of(message: Message | None) -> int:
+def hash_of(message: ClaudeMessage | None) -> int:
     """A hash of what a message says, valid within one process."""
     content = message.content if message else None
     if not isinstance(content, list):
@@ -241,12 +241,12 @@ def hash_of(message: Message | None) -> int:
     return hash(tuple([_identity(block) for block in content]))
 
 
-def _identity(block: Block) -> tuple[str | None, ...]:
+def _identity(block: ClaudeBlock) -> tuple[str | None, ...]:
     result = block.content if isinstance(block.content, str) else text_of(block.content)
     return block.type, block.id, block.text, block.thinking, block.tool_use_id, result
 
 
-def usage_of(message: Message) -> Usage | None:
+def usage_of(message: ClaudeMessage) -> Usage | None:
     """The usage that the provider reported; its input excludes cached tokens, so they are added."""
     reported = message.usage
     if reported is None:

@@ -31,9 +31,9 @@ from sapwood.programs.claude_code.rows import decode_row, parts_of
 from sapwood.programs.claude_code.transcript import LinkRow, Transcript, file_size
 from sapwood.programs.claude_code.turn_record import wait_for_rows
 from sapwood.programs.claude_code.turn_stream import (
+    ClaudeTurnStream,
     ControlAnswer,
     StreamRow,
-    TurnStream,
     decode_stream_row,
 )
 from sapwood.programs.line_process import LineProcess
@@ -178,7 +178,7 @@ class RunningSession:
         self, prompt: tuple[PromptPart, ...], own: str, expected: ExpectedRequest | None
     ) -> AsyncIterator[ProviderEvent]:
         """Runs a turn; `own` is the id for the row of the prompt. Raises `Failure`."""
-        process, stream = self.process, TurnStream(self.options.folder)
+        process, stream = self.process, ClaudeTurnStream(self.options.folder)
         while not process.rows.empty():
             process.rows.get_nowait()  # left over from before
         since = time.time_ns() // 1_000
@@ -230,7 +230,7 @@ class RunningSession:
         for file in files:
             await self.process.request("seed_read_state", path=file.path, mtime=file.mtime)
 
-    async def _end(self, stream: TurnStream, own: str, offset: int) -> TurnEnd:
+    async def _end(self, stream: ClaudeTurnStream, own: str, offset: int) -> TurnEnd:
         rows = await asyncio.to_thread(wait_for_rows, self.session, offset, own, stream.last_row)
         self.usage = stream.last_usage or self.usage
         usage, result = stream.usage, stream.result

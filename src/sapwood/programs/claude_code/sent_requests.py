@@ -19,7 +19,7 @@ from sapwood.core.content import Text, ToolCall
 from sapwood.core.view.request import Block as SystemBlock
 from sapwood.core.view.request import Message as SentMessage
 from sapwood.core.view.request import MessagePart, Request, ToolResult
-from sapwood.programs.claude_code.rows import Block, parts_of, text_of
+from sapwood.programs.claude_code.rows import ClaudeBlock, parts_of, text_of
 from sapwood.programs.transcripts.row_file import RowFile, row_decoder
 from sapwood.programs.transcripts.sent_requests import RebuiltRequest, SentRequest, SentRequests
 from sapwood.programs.transcripts.transcript_events import microseconds
@@ -56,7 +56,7 @@ class _PartRow(Struct, gc=False):
 
 class _Message(Struct, gc=False):
     role: str = ""
-    content: str | list[Block] | None = None
+    content: str | list[ClaudeBlock] | None = None
 
 
 _decode_request = row_decoder(_RequestRow)
@@ -165,7 +165,7 @@ def _message(found: Mapping[str, Any], names: dict[str, str]) -> SentMessage:
         return SentMessage("assistant", tuple(parts))
     said = list[MessagePart]()
     blocks = decoded.content
-    for block in [Block("text", blocks)] if isinstance(blocks, str) else blocks or ():
+    for block in [ClaudeBlock("text", blocks)] if isinstance(blocks, str) else blocks or ():
         if block.type == "tool_result":
             call = block.tool_use_id or ""
             failed = bool(block.is_error)

@@ -5,7 +5,7 @@ from msgspec import Struct, structs
 
 from sapwood.core.content import Usage
 from sapwood.core.model_calls import Failure
-from sapwood.programs.claude_code.rows import Message, Tokens, usage_of
+from sapwood.programs.claude_code.rows import ClaudeMessage, ClaudeTokens, usage_of
 from sapwood.programs.single_answer import SingleAnswer, SingleQuestion
 
 _ARGUMENTS = (
@@ -18,7 +18,7 @@ class _Result(Struct, frozen=True):
     result: str = ""
     is_error: bool = False
     total_cost_usd: float = 0.0
-    usage: Tokens | None = None
+    usage: ClaudeTokens | None = None
 
 
 class _Format:
@@ -39,7 +39,7 @@ class _Format:
             raise Failure("other", f"Claude Code's answer could not be read: {error}.") from error
         if found.is_error:
             raise Failure("other", f"Claude Code failed: {found.result[:300]}")
-        usage = usage_of(Message(usage=found.usage)) or Usage(0)
+        usage = usage_of(ClaudeMessage(usage=found.usage)) or Usage(0)
         cost = round(found.total_cost_usd * 1_000_000)
         return SingleAnswer(found.result, structs.replace(usage, cost=cost))
 

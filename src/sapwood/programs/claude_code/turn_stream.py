@@ -47,7 +47,7 @@ class StreamEvent(Struct, gc=False):
     message: StreamMessage | None = None
     content_block: ContentBlock | None = None
     delta: StreamDelta | None = None
-    usage: rows.Tokens | None = None
+    usage: rows.ClaudeTokens | None = None
 
 
 class ToolQuestion(Struct, gc=False):
@@ -76,12 +76,12 @@ class StreamRow(Struct, gc=False):
     uuid: str | None = None
     parent_tool_use_id: str | None = None
     is_replay: bool | None = msgspec.field(name="isReplay", default=None)
-    message: rows.Message | None = None
+    message: rows.ClaudeMessage | None = None
     event: StreamEvent | None = None
     request_id: str | None = None
     request: ToolQuestion | None = None
     response: ControlAnswer | None = None
-    tool_use_result: rows.Outcome | str | list[Raw] | None = None
+    tool_use_result: rows.StoredOutcome | str | list[Raw] | None = None
     is_error: bool | None = None
     result: str | None = None
     errors: list[str] | None = None
@@ -108,7 +108,7 @@ class StreamResult(Struct, frozen=True):
     cost: float | None = None
 
 
-class TurnStream:
+class ClaudeTurnStream:
     """The lines of one turn.
 
     `result` is set when the turn has ended. `last_row` is the id of the last row of the turn in
@@ -172,7 +172,7 @@ class TurnStream:
                 return _delta(event)
             case "message_delta":
                 if event.usage is not None:
-                    self._usage = rows.usage_of(rows.Message(usage=event.usage))
+                    self._usage = rows.usage_of(rows.ClaudeMessage(usage=event.usage))
                 reason = event.delta.stop_reason if event.delta else None
                 self._ended = _ENDED.get(reason or "", "done")
                 return []
@@ -181,7 +181,7 @@ class TurnStream:
             case _:
                 return []
 
-    def _assistant(self, message: rows.Message, uuid: str) -> list[TurnEvent]:
+    def _assistant(self, message: rows.ClaudeMessage, uuid: str) -> list[TurnEvent]:
         self.last_row = uuid or self.last_row
         if message.model == _SYNTHETIC:
             self._error = rows.text_of(message.content)
@@ -196,11 +196,11 @@ class TurnStream:
             self._usage = rows.usage_of(message) or self._usage
         return done
 
-    def _user(self, row: StreamRow, message: rows.Message) -> list[TurnEvent]:
+    def _user(self, row: StreamRow, message: rows.ClaudeMessage) -> list[TurnEvent]:
         self.last_row = row.uuid or self.last_row
         content = message.content
         if isinstance(content, str):
-            content = [rows.Block("text", content)]
+            content = [rows.ClaudeBlock("text", content)]
         results: list[TurnEvent] = []
         for block in content or ():
             if block.type == "tool_result" and block.tool_use_id:
@@ -246,7 +246,7 @@ class TurnStream:
 
 def diff_of(outcome: object) -> str:
     """The change of a file that a result contains, as lines with signs."""
-    hunks = outcome.hunks if isinstance(outcome, rows.Outcome) else None
+    hunks = outcome.hunks if isinstance(outcome, rows.StoredOutcome) else None
     return "\n".join(line for hunk in hunks or () for line in hunk.lines)
 
 

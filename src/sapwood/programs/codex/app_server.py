@@ -25,7 +25,7 @@ _SECONDS_FOR_ERRORS = 1.0
 _NO_SUCH_METHOD = -32601
 
 
-class RequestRefused(Exception):
+class CodexRefused(Exception):
     """The server answered a request with an error."""
 
     def __init__(self, method: str, message: str) -> None:
@@ -33,7 +33,7 @@ class RequestRefused(Exception):
         self.method = method
 
 
-class ServerEnded(Exception):
+class CodexEnded(Exception):
     """The server ended, or did not answer in time. The message has its last words."""
 
 
@@ -85,7 +85,7 @@ class AppServer:
 
     @classmethod
     async def start(cls, program: str, folder: str, environment: Mapping[str, str]) -> "AppServer":
-        """Starts the server and greets it. Raises `OSError`, `ServerEnded`, `RequestRefused`."""
+        """Starts the server and greets it. Raises `OSError`, `CodexEnded`, `CodexRefused`."""
         process = await asyncio.create_subprocess_exec(
             program,
             "app-server",
@@ -117,15 +117,15 @@ class AppServer:
         return self._process.pid
 
     def send(self, message: Mapping[str, object]) -> None:
-        """Sends a line. Raises `ServerEnded`."""
+        """Sends a line. Raises `CodexEnded`."""
         stdin = self._process.stdin
         # Its output can be at the end before the system reports that the process has ended.
         if stdin is None or stdin.is_closing() or self._output_ended or not self.is_running:
-            raise ServerEnded(self._end_message())
+            raise CodexEnded(self._end_message())
         stdin.write(msgspec.json.encode(message) + b"\n")
 
     async def call(self, method: str, **params: object) -> Any:
-        """Calls a method and returns its result. Raises `RequestRefused`, `ServerEnded`."""
+        """Calls a method and returns its result. Raises `CodexRefused`, `CodexEnded`."""
         return msgspec.json.decode(await self.call_raw(method, params))
 
     async def call_raw(self, method: str, params: Mapping[str, object]) -> Raw:
@@ -141,7 +141,7 @@ class AppServer:
             async with asyncio.timeout(_ANSWER_SECONDS):
                 return await answer
         except TimeoutError:
-            raise ServerEnded(
+            raise CodexEnded(
                 f"Codex did not answer '{method}' within {_ANSWER_SECONDS:g} seconds."
             ) from None
         finally:
@@ -214,7 +214,7 @@ class AppServer:
                 return
             if message.error is not None:
                 method = self._methods.get(message.id, "")
-                waiting.set_exception(RequestRefused(method, message.error.message))
+                waiting.set_exception(CodexRefused(method, message.error.message))
             else:
                 waiting.set_result(Raw(bytes(message.result)))
 
@@ -230,7 +230,7 @@ class AppServer:
     def _fail_waiting(self) -> None:
         for waiting in self._waiting.values():
             if not waiting.done():
-                waiting.set_exception(ServerEnded(self._end_message()))
+                waiting.set_exception(CodexEnded(self._end_message()))
 
     def _end_message(self) -> str:
         words = " ".join(line.strip() for line in list(self._last_words)[-3:] if line.strip())

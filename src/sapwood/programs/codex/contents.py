@@ -78,7 +78,7 @@ def patch_of(patch: str) -> tuple[int, int]:
     return signs.count("+"), signs.count("-")
 
 
-def usage_of(tokens: rows.Tokens) -> Usage:
+def usage_of(tokens: rows.CodexTokens) -> Usage:
     """The usage of one model call."""
     return Usage(
         input=tokens.input_tokens or 0,

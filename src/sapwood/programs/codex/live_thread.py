@@ -19,8 +19,8 @@ from sapwood.programs.agent_provider import (
 )
 from sapwood.programs.codex.app_server import (
     AppServer,
-    RequestRefused,
-    ServerEnded,
+    CodexEnded,
+    CodexRefused,
     ServerRequest,
 )
 from sapwood.programs.codex.history_change import (
@@ -28,7 +28,7 @@ from sapwood.programs.codex.history_change import (
     difference_in_rows,
     difference_in_tokens,
 )
-from sapwood.programs.codex.live_turn import LiveTurn
+from sapwood.programs.codex.live_turn import CodexTurn
 from sapwood.programs.codex.permissions import permission_params
 from sapwood.programs.codex.program import PROGRAM
 from sapwood.programs.codex.response_items import picture_url
@@ -66,7 +66,7 @@ class LiveThread:
         self._sandbox = opened.get("sandbox")
         self.reader = RolloutReader(home)
         self._busy = False
-        self._turn: LiveTurn | None = None
+        self._turn: CodexTurn | None = None
         self._stopping = False
 
     @property
@@ -126,7 +126,7 @@ class LiveThread:
         """Runs a turn, or repeats the events of one that the thread already has."""
         self.require_idle()
         self._busy = True
-        turn: LiveTurn | None = None
+        turn: CodexTurn | None = None
         try:
             found = (await self.history()).turn_of_client(client)
             if found is not None:
@@ -140,7 +140,7 @@ class LiveThread:
                 yield event
             self.usage = turn.usage or self.usage
             yield await self._turn_end(turn)
-        except (ServerEnded, RequestRefused) as error:
+        except (CodexEnded, CodexRefused) as error:
             raise Failure("cut", f"{error} The turn can be sent again.", again=True) from error
         finally:
             self._busy, self._turn, self._stopping = False, None, False
@@ -158,7 +158,7 @@ class LiveThread:
         reason = "" if rows.ending else "Codex exited before the turn ended."
         return [*events, TurnEnd("interrupted", reason, native)]
 
-    async def _start_turn(self, prompt: tuple[PromptPart, ...], client: str) -> LiveTurn:
+    async def _start_turn(self, prompt: tuple[PromptPart, ...], client: str) -> CodexTurn:
         size = self.path.stat().st_size if self.path.exists() else 0
         self._forget_events()
         params: dict[str, Any] = {
@@ -174,18 +174,18 @@ class LiveThread:
         started = await self.server.call("turn/start", **params)
         turn = str(started["turn"]["id"])
         rows = TurnRows(self.path, size, turn)
-        return LiveTurn(self.server, self.id, turn, rows, self.options)
+        return CodexTurn(self.server, self.id, turn, rows, self.options)
 
     def _forget_events(self) -> None:
         """Forgets what happened before the turn; a question is refused."""
         while not self.server.events.empty():
             message = self.server.events.get_nowait()
             if message is None:
-                raise ServerEnded("Codex ended.")
+                raise CodexEnded("Codex ended.")
             if isinstance(message, ServerRequest):
                 self.server.refuse(message.id, "No turn is running.")
 
-    async def _turn_end(self, turn: LiveTurn) -> TurnEnd:
+    async def _turn_end(self, turn: CodexTurn) -> TurnEnd:
         """The end of the turn. Its usage is in its replies."""
         native = turn.rows.native(self.session)
         difference = await self._difference(turn)
@@ -199,7 +199,7 @@ class LiveThread:
                 reason = end.error.message if end and end.error else "Codex gave no reason."
                 return TurnEnd("failed", reason, native, difference=difference)
 
-    async def _difference(self, running: LiveTurn) -> str:
+    async def _difference(self, running: CodexTurn) -> str:
         found: list[str] = []
         if self.wanted is not None:
             history = await self.history()
@@ -226,9 +226,9 @@ class LiveThread:
         try:
             async with asyncio.timeout(_INTERRUPT_SECONDS):
                 await self.server.call("turn/interrupt", threadId=self.id, turnId=turn.id)
-        except RequestRefused:
+        except CodexRefused:
             return  # the turn has ended meanwhile
-        except (TimeoutError, ServerEnded):
+        except (TimeoutError, CodexEnded):
             await self.server.kill()
 
 

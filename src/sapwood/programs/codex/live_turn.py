@@ -10,7 +10,7 @@ from msgspec import Struct
 from sapwood.core.content import Usage
 from sapwood.core.model_calls import Delta
 from sapwood.programs.agent_provider import ProviderAnswer, ProviderEvent, ProviderOptions
-from sapwood.programs.codex.app_server import AppServer, Notification, ServerEnded, ServerRequest
+from sapwood.programs.codex.app_server import AppServer, CodexEnded, Notification, ServerRequest
 from sapwood.programs.codex.permissions import Asked, answer_for, ask, safe_answer
 from sapwood.programs.codex.turn_rows import TurnRows
 
@@ -101,7 +101,7 @@ _ROWS_SECONDS = 3.0
 _POLL_SECONDS = 0.02
 
 
-class LiveTurn:
+class CodexTurn:
     """The turn. `end` is set when the server has told that it ended."""
 
     def __init__(
@@ -121,11 +121,11 @@ class LiveTurn:
         self._asked = 0
 
     async def events(self) -> AsyncIterator[ProviderEvent]:
-        """What happens until the turn ends. Raises `ServerEnded` if the server ends first."""
+        """What happens until the turn ends. Raises `CodexEnded` if the server ends first."""
         while self.end is None:
             message = await self._server.events.get()
             if message is None:
-                raise ServerEnded("Codex exited in the middle of the turn.")
+                raise CodexEnded("Codex exited in the middle of the turn.")
             if isinstance(message, ServerRequest):
                 async for event in self._question(message):
                     yield event
@@ -140,7 +140,7 @@ class LiveTurn:
         """Answers a question; one that is over needs no answer."""
         asked = self._questions.pop(question, None)
         if asked is not None:
-            with contextlib.suppress(ServerEnded):
+            with contextlib.suppress(CodexEnded):
                 self._server.answer(asked.request.id, answer_for(asked, answer))
 
     def _notification(self, message: Notification) -> list[ProviderEvent]:

@@ -20,7 +20,7 @@ from sapwood.programs.agent_provider import (
     SessionBusy,
     SyncResult,
 )
-from sapwood.programs.codex.app_server import AppServer, RequestRefused, ServerEnded
+from sapwood.programs.codex.app_server import AppServer, CodexEnded, CodexRefused
 from sapwood.programs.codex.contents import is_waiting
 from sapwood.programs.codex.history_change import (
     ForkSource,
@@ -32,7 +32,7 @@ from sapwood.programs.codex.history_change import (
 )
 from sapwood.programs.codex.live_thread import LiveThread
 from sapwood.programs.codex.program import PROGRAM
-from sapwood.programs.codex.response_items import WantedHistory, wanted_history
+from sapwood.programs.codex.response_items import WantedItems, wanted_history
 from sapwood.programs.codex.rows import decode_item
 from sapwood.programs.codex.server_starts import ServerStarts, open_elsewhere
 from sapwood.programs.codex.sessions import current_file
@@ -164,7 +164,7 @@ class CodexProvider(SessionProvider[LiveThread]):
         self,
         session: ProgramSession,
         history: History,
-        wanted: WantedHistory,
+        wanted: WantedItems,
         options: ProviderOptions,
     ) -> SyncResult:
         live = self._running(session)
@@ -212,7 +212,7 @@ class CodexProvider(SessionProvider[LiveThread]):
 
     # Changes of a history
 
-    async def _change_live(self, live: LiveThread, wanted: WantedHistory) -> SyncResult:
+    async def _change_live(self, live: LiveThread, wanted: WantedItems) -> SyncResult:
         change = plan_change(await live.history(), wanted.items)
         await asyncio.to_thread(self._copy, live.path)
         if change.by != "replace":
@@ -222,7 +222,7 @@ class CodexProvider(SessionProvider[LiveThread]):
                 return SyncResult(live.session, by, rows, wanted.loss)
         return await self._change_by_restart(live, wanted)
 
-    async def _change_by_restart(self, live: LiveThread, wanted: WantedHistory) -> SyncResult:
+    async def _change_by_restart(self, live: LiveThread, wanted: WantedItems) -> SyncResult:
         """Ends the server, changes the thread at rest, and goes on in another server.
 
         The other server was started before, so that most of the time is saved.
@@ -246,9 +246,9 @@ class CodexProvider(SessionProvider[LiveThread]):
         try:
             await live.change(change)
             history = await live.history()
-        except RequestRefused:
+        except CodexRefused:
             return None
-        except ServerEnded as error:
+        except CodexEnded as error:
             raise Failure("cut", str(error), again=True) from error
         if not has_same(history.items, wanted):
             return None
@@ -258,7 +258,7 @@ class CodexProvider(SessionProvider[LiveThread]):
         return history.last_rows(len(change.items))
 
     async def _change_at_rest(
-        self, session: ProgramSession, wanted: WantedHistory, reader: RolloutReader
+        self, session: ProgramSession, wanted: WantedItems, reader: RolloutReader
     ) -> SyncResult:
         path, rows = await asyncio.to_thread(self._append, session, wanted.items, reader)
         session = ProgramSession(PROGRAM.name, session.id, str(path))
@@ -289,7 +289,7 @@ class CodexProvider(SessionProvider[LiveThread]):
             extend_copy(path, self._copies / path.name)
 
     async def _new_thread(
-        self, history: History, wanted: WantedHistory, options: ProviderOptions
+        self, history: History, wanted: WantedItems, options: ProviderOptions
     ) -> SyncResult:
         """A fork of the thread that has this history, else a new thread that is given it."""
         source = await asyncio.to_thread(fork_source, history, wanted.items, self._home)

@@ -124,7 +124,7 @@ _FIRST_BYTES_BEFORE = 16 * 1024
 _NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9_-]")
 
 
-class WantedHistory:
+class WantedItems:
     """The items that a thread must have, and what could not be carried."""
 
     def __init__(self) -> None:
@@ -139,13 +139,13 @@ class WantedHistory:
 
 def wanted_history(
     history: History, home: Path, copies: Path | None = None, thread: str = ""
-) -> WantedHistory:
+) -> WantedItems:
     """The items of a history: Codex's own rows verbatim, everything else from the neutral form.
 
     `copies` is the folder of private copies, for rows that Codex does not have any more. `thread`
     is the thread that gets the history, if there is one.
     """
-    wanted = WantedHistory()
+    wanted = WantedItems()
     wanted.items += _front_items(history, home, copies, thread)
     in_front = {item.payload for item in wanted.items}
     files: dict[tuple[ProgramSession, str], Path | None] = {}

@@ -19,7 +19,7 @@ class Content(Struct, gc=False):
     text: str | None = None
 
 
-class Tokens(Struct, gc=False):
+class CodexTokens(Struct, gc=False):
     """What the provider reported; its input counts everything sent, cached or not."""
 
     input_tokens: Natural | None = None
@@ -32,7 +32,7 @@ class Tokens(Struct, gc=False):
 class _Info(Struct, gc=False):
     """How large the context was at the last call, and how large it may become."""
 
-    last: Tokens | None = msgspec.field(name="last_token_usage", default=None)
+    last: CodexTokens | None = msgspec.field(name="last_token_usage", default=None)
     window: Natural | None = msgspec.field(name="model_context_window", default=None)
 
 
@@ -100,7 +100,7 @@ class Item(Struct, gc=False):
     history_mode: str | None = None
     cli_version: str | None = None
     full: bool | None = None
-    usage: Tokens | None = None
+    usage: CodexTokens | None = None
 
     @property
     def is_users(self) -> bool:
@@ -108,7 +108,7 @@ class Item(Struct, gc=False):
         return self.type == "message" and self.role == "user"
 
 
-class Row(Struct, gc=False):
+class CodexRow(Struct, gc=False):
     """A row: when, of which type, and what it carries."""
 
     type: str = ""
@@ -123,7 +123,7 @@ class RawRow(Struct, gc=False):
     payload: Raw = Raw(b"{}")
 
 
-decode_row = row_decoder(Row)
+decode_row = row_decoder(CodexRow)
 decode_raw_row = row_decoder(RawRow)
 decode_item = row_decoder(Item)
 decode_output = row_decoder(Output)

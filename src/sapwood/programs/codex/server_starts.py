@@ -8,7 +8,7 @@ from pathlib import Path
 from sapwood.core.model_calls import Failure
 from sapwood.core.program_session import ProgramSession
 from sapwood.programs.agent_provider import ProviderOptions
-from sapwood.programs.codex.app_server import AppServer, RequestRefused, ServerEnded
+from sapwood.programs.codex.app_server import AppServer, CodexEnded, CodexRefused
 from sapwood.programs.codex.history_change import ForkSource
 from sapwood.programs.codex.live_thread import LiveThread
 from sapwood.programs.codex.permissions import permission_params
@@ -45,7 +45,7 @@ class ServerStarts:
         environ = {**self._environ, **options.environment}
         try:
             return await AppServer.start(info.path, options.folder, environ)
-        except (OSError, ServerEnded, RequestRefused) as error:
+        except (OSError, CodexEnded, CodexRefused) as error:
             raise Failure("other", f"Codex {info.version} did not start: {error}") from error
 
     async def open(
@@ -58,10 +58,10 @@ class ServerStarts:
         """Opens a thread of the user, a fork of one, or a new one. Raises `Failure`."""
         try:
             opened = await self._opened(server, options, session, fork)
-        except (ServerEnded, RequestRefused) as error:
+        except (CodexEnded, CodexRefused) as error:
             await server.kill()
             message = f"Codex could not open the session: {error}"
-            raise Failure("other", message, again=isinstance(error, ServerEnded)) from error
+            raise Failure("other", message, again=isinstance(error, CodexEnded)) from error
         except BaseException:
             await server.kill()
             raise

@@ -6,7 +6,7 @@ from msgspec import Struct
 from sapwood.core.content import Usage
 from sapwood.core.model_calls import Failure
 from sapwood.programs.codex.contents import usage_of
-from sapwood.programs.codex.rows import Tokens
+from sapwood.programs.codex.rows import CodexTokens
 from sapwood.programs.single_answer import SingleAnswer, SingleQuestion
 
 _ARGUMENTS = (
@@ -30,7 +30,7 @@ class _Error(Struct, frozen=True):
 class _Row(Struct, frozen=True):
     type: str = ""
     item: _Item = _Item()
-    usage: Tokens | None = None
+    usage: CodexTokens | None = None
     error: _Error = _Error()
     message: str = ""
 

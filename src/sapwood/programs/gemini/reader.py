@@ -24,7 +24,7 @@ class GeminiReader(TranscriptReader):
     def __init__(self, *, parent: str = "", mask: Mask = mask_secrets) -> None:
         super().__init__(mask)
         self.details.parent = parent
-        self._messages: dict[str, tuple[rows.Message, RowRef]] = {}
+        self._messages: dict[str, tuple[rows.GeminiMessage, RowRef]] = {}
         self._turn_of: dict[str, int] = {}
         self._content_hashes: dict[str, int] = {}
         self._began: int | None = None
@@ -60,14 +60,14 @@ class GeminiReader(TranscriptReader):
         self._messages.clear()
         super().forget_last_turn()
 
-    def _describe(self, row: rows.Row) -> None:
+    def _describe(self, row: rows.GeminiRow) -> None:
         about, change = self.details, row.change
         about.id = about.id or row.session_id or (change and change.session_id) or ""
         about.title = row.summary or (change and change.summary) or about.title
         if change and change.directories and not about.folder:
             about.folder = change.directories[0]
 
-    def _take(self, message: rows.Message, key: str, offset: int) -> None:
+    def _take(self, message: rows.GeminiMessage, key: str, offset: int) -> None:
         if rows.is_own(message):
             return
         if key in self._messages:
@@ -105,7 +105,7 @@ class GeminiReader(TranscriptReader):
             elif message.type == "gemini":
                 self._reply(message, ref)
 
-    def _reply(self, message: rows.Message, ref: RowRef) -> None:
+    def _reply(self, message: rows.GeminiMessage, ref: RowRef) -> None:
         turn = self._builder.current_turn(ref)
         turn.add_reply(ref.key, rows.parts_of(message), message.model or "", rows.usage_of(message))
         for call in message.tool_calls or ():
@@ -122,7 +122,7 @@ class GeminiReader(TranscriptReader):
         else:
             self._builder.rewind(RowRef(f"@{offset}", self.details.updated, offset), turn - 1)
 
-    def _replace(self, messages: list[rows.Message], offset: int) -> None:
+    def _replace(self, messages: list[rows.GeminiMessage], offset: int) -> None:
         """A history that begins with an unknown message is a summary and the messages it kept.
 
         Every start of the program writes the whole history again.

@@ -54,7 +54,7 @@ class _Tokens(Struct, gc=False):
     total: Natural | None = None
 
 
-class Message(Struct, rename="camel", gc=False):
+class GeminiMessage(Struct, rename="camel", gc=False):
     """One message: of the user, of the model, or of the program."""
 
     id: str | None = None
@@ -73,27 +73,27 @@ class _Metadata(Struct, rename="camel", gc=False):
     session_id: str | None = None
     summary: str | None = None
     directories: list[str] | None = None
-    messages: list[Message] | None = None
+    messages: list[GeminiMessage] | None = None
 
 
-class Row(Message, rename="camel", gc=False):
+class GeminiRow(GeminiMessage, rename="camel", gc=False):
     """A row of any kind."""
 
     session_id: str | None = None
     summary: str | None = None
-    messages: list[Message] | None = None
+    messages: list[GeminiMessage] | None = None
     change: _Metadata | None = msgspec.field(name="$set", default=None)
     rewind_to: str | None = msgspec.field(name="$rewindTo", default=None)
 
 
-decode_row = row_decoder(Row)
+decode_row = row_decoder(GeminiRow)
 
 
 _CONTEXT = "<session_context>"
 _ENDED = frozenset({"success", "error", "cancelled"})
 
 
-def parts_of(message: Message) -> list[ReplyPart]:
+def parts_of(message: GeminiMessage) -> list[ReplyPart]:
     """The parts of a reply: thoughts, text and tool calls."""
     thoughts = [
         f"{thought.subject or ''}\n{thought.description or ''}".strip()
@@ -141,7 +141,7 @@ def _plain(value: str) -> str:
         return value
 
 
-def is_own(message: Message) -> bool:
+def is_own(message: GeminiMessage) -> bool:
     """Whether the program wrote a message of the user itself: its description of the folder, with
     which every chat begins, or the results of tools, which the calls have too.
     """
@@ -151,13 +151,13 @@ def is_own(message: Message) -> bool:
     return message.type == "user" and (are_results or text_of(content).startswith(_CONTEXT))
 
 
-def hash_of(message: Message) -> int:
+def hash_of(message: GeminiMessage) -> int:
     """A hash of what a message says, valid within one process."""
     calls = tuple((call.id, call.status) for call in message.tool_calls or ())
     return hash((message.type, text_of(message.content), calls))
 
 
-def usage_of(message: Message) -> Usage | None:
+def usage_of(message: GeminiMessage) -> Usage | None:
     """The usage that the provider reported."""
     reported = message.tokens
     if reported is None:

@@ -75,7 +75,7 @@ class WantedTurn(Struct):
     own: bool = False
 
 
-class WantedHistory(Struct):
+class WantedMessages(Struct):
     """The turns, the texts in front of them, and what could not be carried."""
 
     turns: list[WantedTurn]
@@ -113,7 +113,7 @@ def _failed(message: StoredMessage) -> bool:
 
 def wanted_history(
     history: History, log: SessionLog, session: str, home: Path, copies: Path
-) -> WantedHistory:
+) -> WantedMessages:
     """The messages of a history: opencode's own verbatim, everything else from the neutral form."""
     logs = {session: log}
     turns: list[WantedTurn] = []
@@ -131,7 +131,7 @@ def wanted_history(
         if rewritten
         else ""
     )
-    return WantedHistory(turns, _front(history, logs), loss)
+    return WantedMessages(turns, _front(history, logs), loss)
 
 
 def _front(history: History, logs: dict[str, SessionLog]) -> list[str]:
@@ -194,7 +194,7 @@ def _tool_part(call: ToolCall, result: ToolResult | None) -> Json:
     return {"type": "tool", "callID": call.id, "tool": call.name, "state": state}
 
 
-def plan_events(log: SessionLog, wanted: WantedHistory, form: MessageForm) -> list[Event]:
+def plan_events(log: SessionLog, wanted: WantedMessages, form: MessageForm) -> list[Event]:
     """The events that bring the session to the history. Nothing is removed that is not known."""
     kept = _kept_turns(log, wanted)
     keep = {message.id for turn in wanted.turns[:kept] for message in turn.messages}
@@ -234,7 +234,7 @@ def _has_tokens(tokens: object) -> bool:
     )
 
 
-def _kept_turns(log: SessionLog, wanted: WantedHistory) -> int:
+def _kept_turns(log: SessionLog, wanted: WantedMessages) -> int:
     """How many turns at the beginning are those of the session, in its order."""
     last = (-1, "")
     for number, turn in enumerate(wanted.turns):

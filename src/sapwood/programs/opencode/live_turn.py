@@ -23,7 +23,7 @@ _info = row_decoder(rows.Info)
 _part = row_decoder(rows.Part)
 
 
-class LiveTurn:
+class OpencodeTurn:
     """The turn after one prompt. `error` is that of its last answer."""
 
     def __init__(self, server: OpencodeServer, session: str, options: ProviderOptions) -> None:
@@ -40,7 +40,7 @@ class LiveTurn:
         self.was_compacted = False
 
     async def events(self, stream: AsyncIterator[bytes]) -> AsyncIterator[ProviderEvent]:
-        """What happens until the session is idle. Raises `ServerEnded`."""
+        """What happens until the session is idle. Raises `OpencodeEnded`."""
         is_working = False
         async for line in stream:
             event: dict[str, Any] = msgspec.json.decode(line, type=dict[str, Any])

@@ -27,16 +27,16 @@ from sapwood.programs.opencode.history_change import (
     Event,
     Ids,
     MessageForm,
-    WantedHistory,
+    WantedMessages,
     plan_events,
     shown_content,
     wanted_history,
 )
-from sapwood.programs.opencode.live_turn import LiveTurn
+from sapwood.programs.opencode.live_turn import OpencodeTurn
 from sapwood.programs.opencode.permissions import permission_environment
 from sapwood.programs.opencode.program import PROGRAM
 from sapwood.programs.opencode.reader import OpencodeReader
-from sapwood.programs.opencode.server import OpencodeServer, RequestRefused, ServerEnded
+from sapwood.programs.opencode.server import OpencodeEnded, OpencodeRefused, OpencodeServer
 from sapwood.programs.opencode.session_log import SessionLog, as_object, copy_log, read_log
 from sapwood.programs.opencode.sessions import SESSIONS, session_path
 from sapwood.programs.prompt_parts import PICTURES, prompt_text
@@ -120,13 +120,13 @@ class OpencodeProvider(SessionProvider[_Live]):
                 ended = True
                 return
             before = {each.id for each in log.present}
-            running = LiveTurn(live.server, live.id, live.options)
+            running = OpencodeTurn(live.server, live.id, live.options)
             async for event in self._run(live, running, prompt, turn):
                 yield event
             live.usage = running.usage or live.usage
             ended = True
             yield await self._turn_end(live, running, before)
-        except (ServerEnded, RequestRefused) as error:
+        except (OpencodeEnded, OpencodeRefused) as error:
             raise Failure("cut", f"{error} The turn can be sent again.", again=True) from error
         finally:
             live.busy = False
@@ -141,7 +141,7 @@ class OpencodeProvider(SessionProvider[_Live]):
         try:
             async with asyncio.timeout(_INTERRUPT_SECONDS):
                 await live.server.call("POST", f"/session/{live.id}/abort", {})
-        except (TimeoutError, ServerEnded, RequestRefused):
+        except (TimeoutError, OpencodeEnded, OpencodeRefused):
             await live.server.kill()
 
     async def answer(self, session: ProgramSession, question: str, answer: ProviderAnswer) -> None:
@@ -154,7 +154,7 @@ class OpencodeProvider(SessionProvider[_Live]):
             reply = {"reply": "reject", "message": answer.reason or "The user did not allow it."}
         try:
             await live.server.call("POST", f"/permission/{question}/reply", reply)
-        except (RequestRefused, ServerEnded):
+        except (OpencodeRefused, OpencodeEnded):
             return
 
     async def require_at_rest(self, session: ProgramSession) -> None:
@@ -223,7 +223,7 @@ class OpencodeProvider(SessionProvider[_Live]):
         environ |= permission_environment(options.mode, environ)
         try:
             return await OpencodeServer.start(info.path, options.folder, environ)
-        except (OSError, ServerEnded) as error:
+        except (OSError, OpencodeEnded) as error:
             raise Failure("other", f"opencode {info.version} did not start: {error}") from error
 
     async def _asked(
@@ -232,7 +232,7 @@ class OpencodeProvider(SessionProvider[_Live]):
         """The answer of a server that was just started. Without one, the server is ended."""
         try:
             return await server.call(method, path, body)
-        except (RequestRefused, ServerEnded) as error:
+        except (OpencodeRefused, OpencodeEnded) as error:
             await server.kill()
             raise Failure("other", f"opencode could not open the session: {error}") from error
 
@@ -260,7 +260,7 @@ class OpencodeProvider(SessionProvider[_Live]):
             raise Failure("other", message) from error
 
     async def _run(
-        self, live: _Live, running: LiveTurn, prompt: tuple[PromptPart, ...], turn: str
+        self, live: _Live, running: OpencodeTurn, prompt: tuple[PromptPart, ...], turn: str
     ) -> AsyncIterator[ProviderEvent]:
         body: dict[str, object] = {"parts": _prompt_parts(prompt, turn)}
         if live.options.system:
@@ -273,7 +273,7 @@ class OpencodeProvider(SessionProvider[_Live]):
         async for event in running.events(stream):
             yield event
 
-    async def _turn_end(self, live: _Live, running: LiveTurn, before: set[str]) -> TurnEnd:
+    async def _turn_end(self, live: _Live, running: OpencodeTurn, before: set[str]) -> TurnEnd:
         log = await self._log(live.id)
         new = [each for each in log.present if each.id not in before]
         rows = None
@@ -305,12 +305,12 @@ class OpencodeProvider(SessionProvider[_Live]):
 
     # Changes of a history
 
-    async def _wanted(self, history: History, log: SessionLog, session: str) -> WantedHistory:
+    async def _wanted(self, history: History, log: SessionLog, session: str) -> WantedMessages:
         return await asyncio.to_thread(
             wanted_history, history, log, session, self._home, self._copies
         )
 
-    async def _change(self, live: _Live, wanted: WantedHistory) -> SyncResult:
+    async def _change(self, live: _Live, wanted: WantedMessages) -> SyncResult:
         live.require_idle()
         live.busy = True
         try:
@@ -329,7 +329,7 @@ class OpencodeProvider(SessionProvider[_Live]):
         finally:
             live.busy = False
 
-    async def _replay(self, live: _Live, wanted: WantedHistory) -> SyncResult:
+    async def _replay(self, live: _Live, wanted: WantedMessages) -> SyncResult:
         log = await self._log(live.id)
         await self._require_no_open_turn(log)
         form = await self._form(live, log)
@@ -346,12 +346,12 @@ class OpencodeProvider(SessionProvider[_Live]):
         body = {"directory": live.options.folder, "events": rows}
         try:
             await live.server.call("POST", "/sync/replay", body)
-        except RequestRefused as error:
+        except OpencodeRefused as error:
             if (await self._log(live.id)).seq != log.seq:
                 message = "The session changed in the meantime. Wait for its turn, then try again."
                 raise _Outrun(message, keys) from error
             raise Failure("other", f"opencode refused the change: {error}") from error
-        except ServerEnded as error:
+        except OpencodeEnded as error:
             raise Failure("cut", str(error), again=True) from error
         after = await self._log(live.id)
         difference = ""

@@ -28,11 +28,11 @@ _ADDRESS = re.compile(rb"listening on http://[^:/\s]+:(\d+)")
 _ENDS_WITH_US = 'exec 3<&0; (cat <&3; kill -KILL 0) >/dev/null 2>&1 & exec "$@" </dev/null 3<&-'
 
 
-class ServerEnded(Exception):
+class OpencodeEnded(Exception):
     """The server ended, or did not answer in time."""
 
 
-class RequestRefused(Exception):
+class OpencodeRefused(Exception):
     """The server answered a request with an error. `status` is that of HTTP."""
 
     def __init__(self, status: int, message: str) -> None:
@@ -54,7 +54,7 @@ class OpencodeServer:
     async def start(
         cls, program: str, folder: str, environment: Mapping[str, str]
     ) -> "OpencodeServer":
-        """Starts a server and waits until it listens. Raises `OSError`, `ServerEnded`."""
+        """Starts a server and waits until it listens. Raises `OSError`, `OpencodeEnded`."""
         password = secrets.token_hex(24)
         process = await asyncio.create_subprocess_exec(
             *("/bin/sh", "-c", _ENDS_WITH_US, "sh"),
@@ -72,7 +72,7 @@ class OpencodeServer:
                 server._port = await server._listening()
         except TimeoutError:
             await server.kill()
-            raise ServerEnded(f"opencode did not start in {_START_SECONDS:g} seconds.") from None
+            raise OpencodeEnded(f"opencode did not start in {_START_SECONDS:g} seconds.") from None
         except BaseException:
             await server.kill()
             raise
@@ -90,23 +90,23 @@ class OpencodeServer:
         return self._process.pid
 
     async def call(self, method: str, path: str, body: object = None) -> Any:
-        """The answer to a request. Raises `RequestRefused`, `ServerEnded`."""
+        """The answer to a request. Raises `OpencodeRefused`, `OpencodeEnded`."""
         try:
             async with asyncio.timeout(_ANSWER_SECONDS):
                 status, content = await self._request(method, path, body)
         except TimeoutError:
-            raise ServerEnded(f"opencode did not answer {method} {path}.") from None
+            raise OpencodeEnded(f"opencode did not answer {method} {path}.") from None
         except (OSError, ValueError, asyncio.IncompleteReadError) as error:
-            raise ServerEnded(f"opencode ended unexpectedly ({error}).") from error
+            raise OpencodeEnded(f"opencode ended unexpectedly ({error}).") from error
         if status >= 400:
             words = content.decode("utf-8", "replace")[:500]
-            raise RequestRefused(status, f"opencode refused {method} {path} ({status}): {words}")
+            raise OpencodeRefused(status, f"opencode refused {method} {path} ({status}): {words}")
         return msgspec.json.decode(content) if content.strip() else None
 
     async def events(self) -> AsyncIterator[bytes]:
         """What happens in the server, as JSON, from the moment of the first value on.
 
-        The first value says that the stream is open. Raises `ServerEnded` when it ends.
+        The first value says that the stream is open. Raises `OpencodeEnded` when it ends.
         """
         try:
             reader, writer = await self._connect()
@@ -114,7 +114,7 @@ class OpencodeServer:
                 await self._send(writer, "GET", "/event", None)
                 status, headers = await _read_head(reader)
                 if status != 200:
-                    raise ServerEnded(f"opencode has no event stream ({status}).")
+                    raise OpencodeEnded(f"opencode has no event stream ({status}).")
                 rest = b""
                 async for piece in _pieces(reader, headers):
                     *lines, rest = (rest + piece).split(b"\n")
@@ -124,8 +124,8 @@ class OpencodeServer:
             finally:
                 writer.close()
         except (OSError, ValueError, asyncio.IncompleteReadError) as error:
-            raise ServerEnded(f"opencode ended unexpectedly ({error}).") from error
-        raise ServerEnded("opencode exited in the middle of a turn.")
+            raise OpencodeEnded(f"opencode ended unexpectedly ({error}).") from error
+        raise OpencodeEnded("opencode exited in the middle of a turn.")
 
     async def close(self, seconds: float = 3.0) -> None:
         """Asks the server to end; kills it and its children after some seconds."""
@@ -154,7 +154,7 @@ class OpencodeServer:
             if found := _ADDRESS.search(line):
                 return int(found[1])
             words.append(line.decode("utf-8", "replace").strip())
-        raise ServerEnded(f"opencode exited immediately: {' '.join(words[-3:])[:500]}")
+        raise OpencodeEnded(f"opencode exited immediately: {' '.join(words[-3:])[:500]}")
 
     async def _drain_output(self) -> None:
         assert self._process.stdout is not None

@@ -20,14 +20,14 @@ from sapwood.core.view.request import Message, ToolResult
 from sapwood.programs.agent_provider import History, HistoryTurn
 from sapwood.programs.pi.program import PROGRAM
 from sapwood.programs.pi.rows import WRITER
-from sapwood.programs.pi.session_file import StoredSession, new_id, timestamp
+from sapwood.programs.pi.session_file import PiSession, new_id, timestamp
 from sapwood.programs.pi.session_tree import SessionEntry, view_of
 from sapwood.programs.prompt_parts import PICTURES, prompt_text, shows
 
 _COMPACTION = "compaction"
 _OURS = {"fromHook": True, "writtenBy": WRITER}
 Fields = dict[str, Any]  # the program's own JSON, of which this project knows only a part
-OpenSession = Callable[[ProgramSession], StoredSession | None]
+OpenSession = Callable[[ProgramSession], PiSession | None]
 
 
 class WantedRow(Struct, frozen=True):
@@ -37,7 +37,7 @@ class WantedRow(Struct, frozen=True):
     fields: Fields
 
 
-class WantedHistory(Struct, frozen=True):
+class WantedTree(Struct, frozen=True):
     """The rows of each turn, the text in front, and what could not be carried."""
 
     turns: tuple[tuple[WantedRow, ...], ...]
@@ -51,8 +51,8 @@ class WantedHistory(Struct, frozen=True):
 
 
 def wanted_history(
-    history: History, stored: StoredSession, session: str, open_session: OpenSession
-) -> WantedHistory:
+    history: History, stored: PiSession, session: str, open_session: OpenSession
+) -> WantedTree:
     """The rows of a history: those of the session, of other sessions of pi, and new ones."""
     turns: list[tuple[WantedRow, ...]] = []
     unreasoned = 0
@@ -73,10 +73,10 @@ def wanted_history(
     if unreasoned:
         count = counted(unreasoned, "turn")
         loss = f"The reasoning in {count} of another program could not be carried over."
-    return WantedHistory(tuple(turn for turn in turns if turn), front, loss)
+    return WantedTree(tuple(turn for turn in turns if turn), front, loss)
 
 
-def entries_of_turn(stored: StoredSession, rows: NativeRows) -> list[SessionEntry]:
+def entries_of_turn(stored: PiSession, rows: NativeRows) -> list[SessionEntry]:
     """The entries of a turn, with texts that waited for its prompt; empty if one is missing."""
     path = stored.path_of(rows.passage.last)
     ids = [entry.id for entry in path]
@@ -88,7 +88,7 @@ def entries_of_turn(stored: StoredSession, rows: NativeRows) -> list[SessionEntr
     return [entry for entry in path[start:] if entry.is_text]
 
 
-def plan_rows(stored: StoredSession, wanted: WantedHistory) -> list[Fields]:
+def plan_rows(stored: PiSession, wanted: WantedTree) -> list[Fields]:
     """The rows to append; none if the session has this history already."""
     current = stored.path_of(stored.leaf)
     for count in range(len(wanted.turns), -1, -1):
@@ -107,14 +107,14 @@ def plan_rows(stored: StoredSession, wanted: WantedHistory) -> list[Fields]:
     raise ValueError("this history does not fit into the session")
 
 
-def shown_sources(stored: StoredSession, leaf: str | None) -> tuple[str, list[str]]:
+def shown_sources(stored: PiSession, leaf: str | None) -> tuple[str, list[str]]:
     """What the model sees at an entry: the summary in front, and the source of each row."""
     view = stored.view(leaf)
     return view.compaction.summary if view.compaction else "", [each.source for each in view.seen]
 
 
 def _bases(
-    stored: StoredSession, current: Sequence[SessionEntry], sources: Sequence[str]
+    stored: PiSession, current: Sequence[SessionEntry], sources: Sequence[str]
 ) -> Iterator[str | None]:
     """The entries behind which the rest could follow; the present leaf comes first."""
     yield stored.leaf or None
@@ -127,7 +127,7 @@ def _bases(
 
 
 def _fit(
-    stored: StoredSession, path: Sequence[SessionEntry], sources: Sequence[str], front: str
+    stored: PiSession, path: Sequence[SessionEntry], sources: Sequence[str], front: str
 ) -> list[Fields] | None:
     """The rows after which exactly these entries of a path are in view; None if none are."""
     placed: list[SessionEntry] = []
@@ -174,7 +174,7 @@ def _tip(current: Sequence[SessionEntry], base: str | None) -> str | None:
     return ids[-1] if ids else None
 
 
-def _own(stored: StoredSession, entry: SessionEntry) -> Fields:
+def _own(stored: PiSession, entry: SessionEntry) -> Fields:
     row = stored.row(entry)
     return {"content": row.get("message", row).get("content", [])}
 
@@ -204,7 +204,7 @@ def _copies(turns: Sequence[Sequence[WantedRow]]) -> Iterator[Fields]:
 
 
 def _native_rows(
-    native: NativeRows, stored: StoredSession, session: str, open_session: OpenSession
+    native: NativeRows, stored: PiSession, session: str, open_session: OpenSession
 ) -> list[WantedRow]:
     """The rows of a turn that pi ran in this session or in another one; empty if they are gone."""
     if native.session.program != PROGRAM.name:
@@ -219,7 +219,7 @@ def _native_rows(
     return [WantedRow(f"{mark}{e.source}", other.row(e)) for e in found if other is not None]
 
 
-def _rows_of(each: HistoryTurn, stored: StoredSession) -> tuple[list[WantedRow], bool]:
+def _rows_of(each: HistoryTurn, stored: PiSession) -> tuple[list[WantedRow], bool]:
     """The rows of a turn that another executor ran, and whether reasoning had to be left out."""
     model = _model(stored)
     fields = [row for message in each.messages for row in _message_rows(message, model)]
@@ -232,7 +232,7 @@ def _rows_of(each: HistoryTurn, stored: StoredSession) -> tuple[list[WantedRow],
     return found, any(isinstance(part, Thinking) for part in parts)
 
 
-def _model(stored: StoredSession) -> Fields:
+def _model(stored: PiSession) -> Fields:
     """The API, provider and model of the newest reply, which new replies get too."""
     newest = (e for e in reversed(stored.entries.values()) if e.role == "assistant")
     entry = next(newest, None)
@@ -285,7 +285,7 @@ def content_blocks(part: object) -> list[Fields]:
 
 
 def _program_summary(
-    front: Sequence[str], stored: StoredSession, used: Collection[str]
+    front: Sequence[str], stored: PiSession, used: Collection[str]
 ) -> SessionEntry | None:
     """The newest compaction of pi itself whose summary these texts contain; None if none is.
 
@@ -303,7 +303,7 @@ def _program_summary(
 
 
 def _likeness(
-    compaction: SessionEntry, stored: StoredSession, front: str, used: Collection[str]
+    compaction: SessionEntry, stored: PiSession, front: str, used: Collection[str]
 ) -> tuple[int, int]:
     """The texts kept behind a summary that are shown nowhere, as a negative count, and in front."""
     kept = [e for e in view_of(stored.path_of(compaction.id)).seen if e.source not in used]

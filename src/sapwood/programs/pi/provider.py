@@ -35,7 +35,7 @@ from sapwood.programs.agent_provider import (
 )
 from sapwood.programs.installed_programs import require_found
 from sapwood.programs.pi.history_change import (
-    WantedHistory,
+    WantedTree,
     content_blocks,
     leaf_row,
     plan_rows,
@@ -47,7 +47,7 @@ from sapwood.programs.pi.program import PROGRAM
 from sapwood.programs.pi.reader import PiReader
 from sapwood.programs.pi.session_file import (
     SESSION_VARIABLE,
-    StoredSession,
+    PiSession,
     append_rows,
     create_session,
     require_at_rest,
@@ -90,7 +90,7 @@ class PiProvider(SessionProvider[_Running]):
         under_test: ProgramInfo | None = None,
     ) -> None:
         super().__init__(data, environ, under_test)
-        self._expected: dict[str, WantedHistory] = {}
+        self._expected: dict[str, WantedTree] = {}
 
     async def start(
         self, options: ProviderOptions, session: ProgramSession | None = None
@@ -143,7 +143,7 @@ class PiProvider(SessionProvider[_Running]):
         running = self._live.get(session.id)
         if running is not None:
             _require_idle(running, session)
-        stored = await asyncio.to_thread(StoredSession, Path(session.path))
+        stored = await asyncio.to_thread(PiSession, Path(session.path))
         await asyncio.to_thread(require_at_rest, stored, self._own)
 
     async def sync_session(
@@ -177,7 +177,7 @@ class PiProvider(SessionProvider[_Running]):
         info = await asyncio.to_thread(self._installed.require)
         exists = await asyncio.to_thread(os.path.exists, session.path)
         if exists:
-            stored = await asyncio.to_thread(StoredSession, Path(session.path))
+            stored = await asyncio.to_thread(PiSession, Path(session.path))
             await self._wait_for_rest(partial(require_at_rest, stored, self._own))
         own = ("--session", session.path) if exists else ("--session-id", session.id)
         command = [info.path, "--mode", "rpc", *own, "--extension", str(_EXTENSION)]
@@ -224,7 +224,7 @@ class PiProvider(SessionProvider[_Running]):
                 _reply(process, events.refused.pop(), None)
         running.questions.clear()
         running.usage = events.last_usage or running.usage
-        stored = await asyncio.to_thread(StoredSession, Path(session.path))
+        stored = await asyncio.to_thread(PiSession, Path(session.path))
         rows = _turn_rows(stored, session, turn)
         told = [_COMPACTED] if events.compacted else []
         told += self._differences(session, stored, turn)
@@ -235,7 +235,7 @@ class PiProvider(SessionProvider[_Running]):
                 yield event
         yield TurnEnd(status, reason, rows, events.usage, " ".join(told))
 
-    def _differences(self, session: ProgramSession, stored: StoredSession, turn: str) -> list[str]:
+    def _differences(self, session: ProgramSession, stored: PiSession, turn: str) -> list[str]:
         """How the history before a turn differs from the one that it should have had."""
         wanted, mark = self._expected.pop(session.id, None), _mark(stored, turn)
         if wanted is None or mark is None:
@@ -253,7 +253,7 @@ class PiProvider(SessionProvider[_Running]):
 
         A prompt that pi took and never answered is cut out of the session.
         """
-        stored = await asyncio.to_thread(StoredSession, Path(session.path))
+        stored = await asyncio.to_thread(PiSession, Path(session.path))
         mark = _mark(stored, turn)
         if mark is None:
             return []
@@ -273,7 +273,7 @@ class PiProvider(SessionProvider[_Running]):
     async def _sync_session(
         self, session: ProgramSession, history: History, options: ProviderOptions
     ) -> SyncResult:
-        stored = await asyncio.to_thread(StoredSession, Path(session.path))
+        stored = await asyncio.to_thread(PiSession, Path(session.path))
         wanted = await asyncio.to_thread(
             wanted_history, history, stored, session.id, self._open_other
         )
@@ -295,19 +295,19 @@ class PiProvider(SessionProvider[_Running]):
         ids = await asyncio.to_thread(append_rows, stored, rows, self._copy(session), self._own)
         if running is not None and running.process.is_running:
             await running.process.call("switch_session", sessionPath=session.path)
-        found = await asyncio.to_thread(StoredSession, Path(session.path))
+        found = await asyncio.to_thread(PiSession, Path(session.path))
         front, sources = shown_sources(found, found.leaf)
         differs = (front, sources[: len(wanted.sources)]) != (wanted.front, wanted.sources)
         told = "The session's history differs from the one it was given." if differs else ""
         return SyncResult(session, "boundary", ids, wanted.loss, told)
 
-    def _open_other(self, session: ProgramSession) -> StoredSession | None:
+    def _open_other(self, session: ProgramSession) -> PiSession | None:
         """Another session, or its private copy."""
         places = [Path(session.path)] if session.path else []
         if session.id.replace("-", "").replace("_", "").replace(".", "").isalnum():
             copy = newest_copy(self._copy(session))
             places += [copy] if copy else []
-        found = (StoredSession(path) for path in places)
+        found = (PiSession(path) for path in places)
         return next((each for each in found if each.size), None)
 
     def _placed(self, session: ProgramSession | None, options: ProviderOptions) -> ProgramSession:
@@ -339,13 +339,13 @@ def _reply(process: PiProcess, question: str, value: str | None) -> None:
     process.send({"type": "extension_ui_response", "id": question, **answer})
 
 
-def _mark(stored: StoredSession, turn: str) -> SessionEntry | None:
+def _mark(stored: PiSession, turn: str) -> SessionEntry | None:
     """The entry on the present path behind which this turn was sent last."""
     path = stored.path_of(stored.leaf)
     return next((each for each in reversed(path) if each.turn == turn), None)
 
 
-def _turn_entries(stored: StoredSession, mark: SessionEntry) -> list[SessionEntry]:
+def _turn_entries(stored: PiSession, mark: SessionEntry) -> list[SessionEntry]:
     """The messages of the turn behind a mark."""
     path = stored.path_of(stored.leaf)
     rest = path[path.index(mark) + 1 :]
@@ -353,7 +353,7 @@ def _turn_entries(stored: StoredSession, mark: SessionEntry) -> list[SessionEntr
     return [entry for entry in rest[:end] if entry.is_spoken]
 
 
-def _turn_rows(stored: StoredSession, session: ProgramSession, turn: str) -> NativeRows | None:
+def _turn_rows(stored: PiSession, session: ProgramSession, turn: str) -> NativeRows | None:
     mark = _mark(stored, turn)
     entries = _turn_entries(stored, mark) if mark is not None else []
     if not entries:
@@ -363,7 +363,7 @@ def _turn_rows(stored: StoredSession, session: ProgramSession, turn: str) -> Nat
     return NativeRows(session, passage, digest)
 
 
-def _recorded(stored: StoredSession, mark: SessionEntry) -> TranscriptTurn | None:
+def _recorded(stored: PiSession, mark: SessionEntry) -> TranscriptTurn | None:
     reader = PiReader(unmasked)
     for entry in _turn_entries(stored, mark):
         reader.feed(stored.line(entry), entry.start)
@@ -372,7 +372,7 @@ def _recorded(stored: StoredSession, mark: SessionEntry) -> TranscriptTurn | Non
 
 
 def _unreported(
-    stored: StoredSession, turn: str, reported: Sequence[ProviderReply | ProviderResult]
+    stored: PiSession, turn: str, reported: Sequence[ProviderReply | ProviderResult]
 ) -> list[ProviderReply | ProviderResult]:
     """What a pi that was killed in a turn had written to its session and not yet to its output."""
     mark = _mark(stored, turn)

@@ -10,7 +10,15 @@ from msgspec import structs
 from sapwood.analysis.session import Boundary
 from sapwood.core.content import Note, ReplyPart, Text, Thinking, ToolCall
 from sapwood.programs.pi.program import PROGRAM
-from sapwood.programs.pi.rows import WRITER, Message, Row, decode_row, parts_of, text_of, usage_of
+from sapwood.programs.pi.rows import (
+    WRITER,
+    PiMessage,
+    PiRow,
+    decode_row,
+    parts_of,
+    text_of,
+    usage_of,
+)
 from sapwood.programs.pi.session_tree import SessionTree, View, entry_of
 from sapwood.programs.transcripts.conversation_builder import COMPACTED, TranscriptReader
 from sapwood.programs.transcripts.transcript_events import Mask, RowRef, microseconds
@@ -71,7 +79,7 @@ class PiReader(TranscriptReader):
             self._follow(self._tree.leaf)  # else more edits of the same turn may follow
         super().finish(growing=growing)
 
-    def _describe(self, row: Row) -> None:
+    def _describe(self, row: PiRow) -> None:
         about = self.details
         about.updated = max(about.updated, microseconds(row.timestamp))
         if row.type == "session":
@@ -82,7 +90,7 @@ class PiReader(TranscriptReader):
         elif row.type == "model_change":
             about.model = row.model_id or about.model
 
-    def _take(self, row: Row, ref: RowRef) -> None:
+    def _take(self, row: PiRow, ref: RowRef) -> None:
         last, parent = self._tree.leaf, row.parent_id
         named = (parent, row.target_id, row.first_kept_entry_id)
         self._lacks_rows |= any(each and each not in self._tree.entries for each in named)
@@ -118,7 +126,7 @@ class PiReader(TranscriptReader):
         self._before = last if self._moved is None else self._before
         self._moved = ref
 
-    def _message(self, message: Message, ref: RowRef) -> None:
+    def _message(self, message: PiMessage, ref: RowRef) -> None:
         match message.role:
             case "user":
                 self._prompt(text_of(message.content), ref)
@@ -142,7 +150,7 @@ class PiReader(TranscriptReader):
         builder.start_turn(ref, Text(text))
         self._remember(ref, f"User: {text}")
 
-    def _reply(self, message: Message, ref: RowRef) -> None:
+    def _reply(self, message: PiMessage, ref: RowRef) -> None:
         turn = self._builder.current_turn(ref)
         parts, usage = parts_of(message), usage_of(message)
         turn.add_reply(ref.key, parts, message.model or "", usage)
@@ -156,7 +164,7 @@ class PiReader(TranscriptReader):
         if usage is not None:
             self.details.used = usage.input + usage.output
 
-    def _result(self, message: Message, ref: RowRef) -> None:
+    def _result(self, message: PiMessage, ref: RowRef) -> None:
         turn = self._builder.current_turn(ref)
         self._builder.done = False
         content = self._mask(text_of(message.content))
@@ -172,7 +180,7 @@ class PiReader(TranscriptReader):
 
     # What is in view
 
-    def _follow(self, leaf: str, compaction: Row | None = None) -> None:
+    def _follow(self, leaf: str, compaction: PiRow | None = None) -> None:
         """Emits what leads to the view at this entry, if it may be another one than before."""
         ref, self._moved = self._moved, None
         if ref is None:
@@ -206,7 +214,7 @@ class PiReader(TranscriptReader):
         return cut.isdisjoint(self._turns_in(view))
 
     def _boundary(
-        self, ref: RowRef, view: View, turns: list[int], compaction: Row | None
+        self, ref: RowRef, view: View, turns: list[int], compaction: PiRow | None
     ) -> Boundary:
         """The last turns in view that are whole and follow one another; others are quoted."""
         kept = turns[len(turns) :]

@@ -45,7 +45,7 @@ class _Block(Struct, rename="camel", gc=False):
     arguments: Raw = Raw()
 
 
-class Message(Struct, rename="camel", gc=False):
+class PiMessage(Struct, rename="camel", gc=False):
     """A message of any role."""
 
     role: str | None = None
@@ -70,14 +70,14 @@ class _Mark(Struct, gc=False):
     turn: str | None = None
 
 
-class Row(Struct, rename="camel", gc=False):
+class PiRow(Struct, rename="camel", gc=False):
     """A row of any type. `copy_of` names the entry whose copy it is; only Sapwood writes it."""
 
     type: str | None = None
     id: str | None = None
     parent_id: str | None = None
     timestamp: str | None = None
-    message: Message | None = None
+    message: PiMessage | None = None
     cwd: str | None = None
     name: str | None = None
     provider: str | None = None
@@ -99,10 +99,10 @@ class Row(Struct, rename="camel", gc=False):
         return (self.message and self.message.role) or ""
 
 
-decode_row = row_decoder(Row)
+decode_row = row_decoder(PiRow)
 
 
-def parts_of(message: Message) -> list[ReplyPart]:
+def parts_of(message: PiMessage) -> list[ReplyPart]:
     """The parts of a reply: thoughts, text and tool calls."""
     content = message.content
     if isinstance(content, str):
@@ -131,7 +131,7 @@ def text_of(content: str | list[_Block] | None) -> str:
     return "\n\n".join(text for text in shown if text)
 
 
-def usage_of(message: Message) -> Usage | None:
+def usage_of(message: PiMessage) -> Usage | None:
     """The usage that the provider reported; None if it reported nothing."""
     reported = message.usage
     if reported is None or not (reported.input or reported.output or reported.cache_read):
@@ -148,7 +148,7 @@ def usage_of(message: Message) -> Usage | None:
     )
 
 
-def is_omission(row: Row) -> bool:
+def is_omission(row: PiRow) -> bool:
     """Whether a `context_edit` takes its target out of the view instead of replacing it."""
     return bytes(row.replacement).strip() in (b"", b"null")
 

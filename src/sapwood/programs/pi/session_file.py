@@ -27,7 +27,7 @@ _STARTED = f"{SESSION_VARIABLE}=".encode()
 _NAMES = (b"pi", b"pi-rpc")
 
 
-class StoredSession(SessionTree):
+class PiSession(SessionTree):
     """The tree of a file as it was read. `size` is that of the file."""
 
     def __init__(self, path: Path) -> None:
@@ -74,7 +74,7 @@ def timestamp() -> str:
 
 
 def append_rows(
-    stored: StoredSession, rows: Sequence[dict[str, Any]], copy: Path, own: frozenset[int]
+    stored: PiSession, rows: Sequence[dict[str, Any]], copy: Path, own: frozenset[int]
 ) -> tuple[str, ...]:
     """Appends rows to the session that was read, after a private copy was made.
 
@@ -107,7 +107,7 @@ def create_session(
     return tuple(str(row["id"]) for row in rows)
 
 
-def require_at_rest(stored: StoredSession, own: frozenset[int]) -> None:
+def require_at_rest(stored: PiSession, own: frozenset[int]) -> None:
     """Raises `SessionBusy` if a process of pi runs in the session's folder; `own` do not count."""
     if stored.folder and sys.platform == "linux":
         for process in _processes(stored.folder, stored.session):
@@ -138,7 +138,7 @@ def _processes(folder: str, session: str) -> list[int]:
     return found
 
 
-def _require_known(stored: StoredSession, rows: Sequence[dict[str, Any]]) -> None:
+def _require_known(stored: PiSession, rows: Sequence[dict[str, Any]]) -> None:
     known: set[object] = {*stored.entries, None}
     for row in rows:
         named = {row["parentId"], row.get("targetId"), row.get("firstKeptEntryId", None)}

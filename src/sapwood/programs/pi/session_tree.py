@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from sapwood.programs.pi.rows import WRITER, Row, is_omission
+from sapwood.programs.pi.rows import WRITER, PiRow, is_omission
 
 SPOKEN = frozenset({"user", "assistant", "toolResult"})
 _OTHER_TEXTS = frozenset({"custom_message", "branch_summary"})
@@ -47,7 +47,9 @@ class SessionEntry(Struct, frozen=True, gc=False):
         return self.role in SPOKEN
 
 
-def entry_of(row: Row, key: str, parent: str | None, start: int = 0, end: int = 0) -> SessionEntry:
+def entry_of(
+    row: PiRow, key: str, parent: str | None, start: int = 0, end: int = 0
+) -> SessionEntry:
     """The entry of a decoded row."""
     return SessionEntry(
         key,

@@ -2,7 +2,7 @@
 
 from sapwood.core.content import Usage
 from sapwood.core.model_calls import Failure
-from sapwood.programs.pi.rows import Message, text_of, usage_of
+from sapwood.programs.pi.rows import PiMessage, text_of, usage_of
 from sapwood.programs.pi.turn_events import decode_record
 from sapwood.programs.single_answer import SingleAnswer, SingleQuestion
 
@@ -27,7 +27,7 @@ class _Format:
         for line in output.splitlines():
             record = decode_record(line)
             message = record.message if record and record.type == "message_end" else None
-            if isinstance(message, Message) and message.role == "assistant":
+            if isinstance(message, PiMessage) and message.role == "assistant":
                 text, failure = text_of(message.content), message.error_message or ""
                 usage += usage_of(message) or Usage(0)
         if failure or not text:

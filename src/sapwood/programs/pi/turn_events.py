@@ -8,7 +8,7 @@ from msgspec import Raw, Struct
 from sapwood.core.content import Usage
 from sapwood.core.model_calls import Delta
 from sapwood.programs.agent_provider import ProviderQuestion, ProviderReply, ProviderResult
-from sapwood.programs.pi.rows import Message, parts_of, text_of, usage_of
+from sapwood.programs.pi.rows import PiMessage, parts_of, text_of, usage_of
 from sapwood.programs.transcripts.row_file import raw_text, row_decoder
 
 TITLE = "sapwood"
@@ -21,7 +21,7 @@ class _Details(Struct, gc=False):
     diff: str | None = None
 
 
-class _Told(Message, rename="camel", gc=False):
+class _Told(PiMessage, rename="camel", gc=False):
     """A message, with what a tool tells beside its result."""
 
     details: _Details | None = None
@@ -97,7 +97,7 @@ class TurnEvents:
         match record.type:
             case "message_update" if record.assistant_message_event:
                 return _delta(record.assistant_message_event)
-            case "message_end" if isinstance(record.message, Message):
+            case "message_end" if isinstance(record.message, PiMessage):
                 return self._message(record.message)
             case "extension_ui_request":
                 return self._question(record)

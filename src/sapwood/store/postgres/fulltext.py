@@ -142,7 +142,7 @@ _SET_CURSOR = """
 """
 
 
-class FulltextIndexer:
+class PostgresIndexer:
     """Indexes the spaces that this process writes to, in the background."""
 
     def __init__(self, readers: ReaderPool, shift: int, keys: KeyTable | None = None) -> None:

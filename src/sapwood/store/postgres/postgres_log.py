@@ -39,7 +39,7 @@ from sapwood.store.postgres.commit_queue import CommitJob
 from sapwood.store.postgres.connections import Reader, ReaderPool, Server, require_settings
 from sapwood.store.postgres.cursor_places import CursorPlaces
 from sapwood.store.postgres.erasure_table import scrub_tables
-from sapwood.store.postgres.fulltext import FulltextIndexer, search_words
+from sapwood.store.postgres.fulltext import PostgresIndexer, search_words
 from sapwood.store.postgres.group_commit import WriterPool
 from sapwood.store.postgres.key_table import KeyTable, list_keys, renew_keys
 from sapwood.store.postgres.live_events import LiveEvents
@@ -120,7 +120,7 @@ class PostgresLog:
             *(self._space_readers, space_scanners, self._places),
             *(self._notifier, poll, settled, self._keys, self.require_here),
         )
-        self._indexer = FulltextIndexer(self._scanners, shift, self._keys)
+        self._indexer = PostgresIndexer(self._scanners, shift, self._keys)
         self.tokens = TokenTable(readers, self._notifier)
         self.limits = LimitTable(readers)
 

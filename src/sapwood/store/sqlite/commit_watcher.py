@@ -13,7 +13,7 @@ from sqlite3 import Connection
 
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.log_values import LogError
-from sapwood.store.sqlite.connections import ReaderPool, connect_to_read, translated_errors
+from sapwood.store.sqlite.connections import SqliteReaderPool, connect_to_read, translated_errors
 from sapwood.store.sqlite.event_table import last_position, last_words, origins_after
 
 _POLL_SECONDS = 0.02
@@ -29,7 +29,7 @@ class CommitWatcher:
     Use it only on the event loop that created it.
     """
 
-    def __init__(self, path: Path, readers: ReaderPool) -> None:
+    def __init__(self, path: Path, readers: SqliteReaderPool) -> None:
         self._path = path
         self._readers = readers
         self._subscribers: dict[Topic, set[asyncio.Event]] = {}

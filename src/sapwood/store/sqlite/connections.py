@@ -79,7 +79,7 @@ def make_private(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
 
 
-class ReaderPool:
+class SqliteReaderPool:
     """Threads that only read, so that a slow read blocks neither the event loop nor the writer.
 
     Each thread opens its own connection when it is first needed.

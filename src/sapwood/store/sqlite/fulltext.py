@@ -39,7 +39,7 @@ from sapwood.core.search_ranking import (
 from sapwood.core.search_terms import agent_term, index_terms
 from sapwood.core.turn_numbers import TURN_STARTS
 from sapwood.store.space_cipher import SpaceCipher
-from sapwood.store.sqlite.connections import ReaderPool
+from sapwood.store.sqlite.connections import SqliteReaderPool
 from sapwood.store.sqlite.cursor_places import count_page, event_count
 from sapwood.store.sqlite.event_table import (
     ROW,
@@ -361,10 +361,10 @@ def _create_table(connection: Connection, space: Space) -> str:
     return table
 
 
-class FulltextIndexer:
+class SqliteIndexer:
     """Adds new events to the word index. Use it only on the event loop that created it."""
 
-    def __init__(self, readers: ReaderPool, writer: Writer) -> None:
+    def __init__(self, readers: SqliteReaderPool, writer: Writer) -> None:
         self._readers = readers
         self._writer = writer
         self._loop = asyncio.get_running_loop()

@@ -17,7 +17,7 @@ from sapwood.core.event_texts import said_text
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.search_query import SearchQuery
 from sapwood.meaning import MAX_SIGNED, SIGN_SECONDS, text_model
-from sapwood.store.sqlite.connections import ReaderPool
+from sapwood.store.sqlite.connections import SqliteReaderPool
 from sapwood.store.sqlite.event_table import ROW, Row, recorded_of
 from sapwood.store.sqlite.key_table import cipher_of
 from sapwood.store.sqlite.writer import Writer
@@ -89,7 +89,7 @@ def forget_meanings(connection: Connection, space: Space) -> None:
     connection.execute("DELETE FROM meanings WHERE space = ?", (space,))
 
 
-async def sign_events(readers: ReaderPool, writer: Writer, space: Space) -> None:
+async def sign_events(readers: SqliteReaderPool, writer: Writer, space: Space) -> None:
     """Stores the signatures that are missing in a space, as many as the time allows."""
     deadline = time.monotonic() + SIGN_SECONDS
     while page := await readers.run(partial(next_page, space=space)):

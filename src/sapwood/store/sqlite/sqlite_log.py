@@ -32,7 +32,7 @@ from sapwood.store.sqlite.commit_watcher import CommitWatcher
 from sapwood.store.sqlite.connections import (
     TEMPORARY,
     FileLock,
-    ReaderPool,
+    SqliteReaderPool,
     connect,
     make_private,
     translated_errors,
@@ -49,7 +49,7 @@ from sapwood.store.sqlite.event_table import (
     save_words,
 )
 from sapwood.store.sqlite.fulltext import (
-    FulltextIndexer,
+    SqliteIndexer,
     begin_rebuild,
     rebuild_page,
     search_words,
@@ -106,10 +106,10 @@ class SqliteLog:
         self._path = path
         self._keys = keys
         self._ciphers: dict[Space, SpaceCipher | None] = {}
-        self._readers = ReaderPool(path, keys)
+        self._readers = SqliteReaderPool(path, keys)
         self._writer = Writer(connection, path, keys)
         self._watcher = CommitWatcher(path, self._readers)
-        self._indexer = FulltextIndexer(self._readers, self._writer)
+        self._indexer = SqliteIndexer(self._readers, self._writer)
         self._delete: Callable[[], object] | None = None
 
     @classmethod

@@ -21,10 +21,10 @@ from sapwood.shell_grammar import (
     Loop,
     Node,
     NotUnderstood,
+    PlainText,
     Redirection,
     Script,
     Simple,
-    Text,
     Variable,
     Word,
     parse_script,
@@ -196,7 +196,7 @@ class _Search:
         for number, node in enumerate(nodes):
             before = self._folder
             self._node(node)
-            if isinstance(node, Simple) and node.words[:1] == ((Text("xargs"),),):
+            if isinstance(node, Simple) and node.words[:1] == ((PlainText("xargs"),),):
                 self._add_fed(node, nodes[:number])
             if len(nodes) > 1:
                 self._folder = before
@@ -266,7 +266,7 @@ class _Search:
             self._add(SimpleCommand(words, patterns, inputs, outputs))
             self._add_executed(words)
         name = variants[0][0].text
-        is_question = name == "command" and node.words[1:2] == ((Text("-v"),),)
+        is_question = name == "command" and node.words[1:2] == ((PlainText("-v"),),)
         if name in _FOLDER_COMMANDS and not is_question:
             self._folder = self._entered(variants[0]) if len(variants) == 1 else None
 
@@ -324,8 +324,8 @@ class _Search:
     def _require_prefix(self, node: Simple, name: str) -> None:
         """Only harmless variables may be set for a command."""
         for variable, is_added, word in node.assignments:
-            text = "".join(part.text for part in word if isinstance(part, Text))
-            is_plain = all(isinstance(part, Text) for part in word) and not is_added
+            text = "".join(part.text for part in word if isinstance(part, PlainText))
+            is_plain = all(isinstance(part, PlainText) for part in word) and not is_added
             is_for_read = variable == "IFS" and name == "read"
             if not is_plain or not (
                 is_for_read or HARMLESS_VARIABLE.fullmatch(f"{variable}={text}")

@@ -20,10 +20,10 @@ from sapwood.shell_grammar import (
     Loop,
     Node,
     NotUnderstood,
+    PlainText,
     Script,
     Simple,
     Substitution,
-    Text,
     Variable,
     Word,
 )
@@ -94,7 +94,7 @@ class Values:
 
     def variants(self, words: Sequence[Word]) -> list[tuple[Value, ...]]:
         """Each sequence of words that these can become. Raises `NotUnderstood` if too many."""
-        if all(len(word) == 1 and type(word[0]) is Text for word in words):
+        if all(len(word) == 1 and type(word[0]) is PlainText for word in words):
             return [tuple(self._word(word, {})[0] for word in words)]
         names = {part.name for word in words for part in word if isinstance(part, Variable)}
         choices = [self._of(name) for name in names]
@@ -137,7 +137,7 @@ class Values:
 
     def _word(self, word: Word, given: Mapping[str, Value]) -> list[Value]:
         """The words that one word becomes, with these values of variables."""
-        if len(word) == 1 and isinstance(only := word[0], Text):
+        if len(word) == 1 and isinstance(only := word[0], PlainText):
             return [Value(only.text, not only.quoted and not _PATTERN.isdisjoint(only.text))]
         if len(word) == 1 and isinstance(only := word[0], Variable) and not only.quoted:
             value = self._changed(only, given[only.name])
@@ -146,7 +146,7 @@ class Values:
         texts, is_pattern, is_removed = [""], False, bool(word)
         for part in word:
             match part:
-                case Text():
+                case PlainText():
                     is_pattern |= not part.quoted and not _PATTERN.isdisjoint(part.text)
                     value = Value(part.text)
                     is_removed &= not part.quoted and not part.text
@@ -354,12 +354,12 @@ def _listed(word: Word) -> Iterator[Word | _Lines]:
 
 
 def _quoted(
-    part: Text | Variable | Arithmetic | Braces | Substitution,
-) -> Text | Variable | Arithmetic | Braces | Substitution:
+    part: PlainText | Variable | Arithmetic | Braces | Substitution,
+) -> PlainText | Variable | Arithmetic | Braces | Substitution:
     """The same part where the shell does not split words: in assignments."""
     match part:
-        case Text():
-            return Text(part.text, True)
+        case PlainText():
+            return PlainText(part.text, True)
         case Variable():
             return Variable(part.name, True, part.is_changed, part.default)
         case Substitution():
@@ -383,6 +383,6 @@ def _one(value: Value) -> Value:
 
 def _text(word: Word) -> str:
     """The text of a word without expansions; a mark for another word."""
-    if all(isinstance(part, Text) for part in word):
-        return "".join(part.text for part in word if isinstance(part, Text))
+    if all(isinstance(part, PlainText) for part in word):
+        return "".join(part.text for part in word if isinstance(part, PlainText))
     return ANY_TEXT

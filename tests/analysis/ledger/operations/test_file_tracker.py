@@ -1,6 +1,6 @@
 """The final state of each file after all operations."""
 
-from sapwood.analysis.ledger.entries import Files, FileTouched
+from sapwood.analysis.ledger.entries import FileTouched, TouchedFiles
 from sapwood.analysis.ledger.operations.file_tracker import FileTracker
 from sapwood.analysis.ledger.operations.operation import (
     ChangesCommitted,
@@ -14,7 +14,7 @@ from sapwood.analysis.ledger.operations.operation import (
 )
 
 
-def files(*operations: Operation) -> Files:
+def files(*operations: Operation) -> TouchedFiles:
     tracker = FileTracker("/srv/shop")
     for operation in operations:
         tracker.add(operation)
@@ -23,13 +23,13 @@ def files(*operations: Operation) -> Files:
 
 def test_created_and_then_changed_is_created_with_its_lines() -> None:
     made = FileWritten("/srv/shop/a.py", "one\ntwo\n", False)
-    assert files(made, FileEdited("a.py", (("two", "two\nthree"),))) == Files(
+    assert files(made, FileEdited("a.py", (("two", "two\nthree"),))) == TouchedFiles(
         created=(FileTouched("a.py", 3, 0),)
     )
 
 
 def test_read_and_then_changed_is_both() -> None:
-    assert files(FileRead("a.py"), FileEdited("a.py", (("x", "y\nz"),))) == Files(
+    assert files(FileRead("a.py"), FileEdited("a.py", (("x", "y\nz"),))) == TouchedFiles(
         read=(FileTouched("a.py"),), changed=(FileTouched("a.py", 2, 1),)
     )
 
@@ -49,7 +49,7 @@ def test_line_counts_of_the_program_are_used() -> None:
 
 
 def test_created_and_then_deleted_is_nothing() -> None:
-    assert files(FileWritten("a.py", "x", False), FileDeleted("a.py")) == Files()
+    assert files(FileWritten("a.py", "x", False), FileDeleted("a.py")) == TouchedFiles()
 
 
 def test_a_moved_file_is_deleted_and_created() -> None:
@@ -60,7 +60,7 @@ def test_a_moved_file_is_deleted_and_created() -> None:
 
 def test_a_new_file_that_was_moved_is_listed_once() -> None:
     moved = files(FileWritten("a.py", "x\n", False), FileMoved("a.py", "b.py"))
-    assert moved == Files(created=(FileTouched("b.py", 1, 0),))
+    assert moved == TouchedFiles(created=(FileTouched("b.py", 1, 0),))
 
 
 def test_a_deleted_folder_deletes_its_files() -> None:
@@ -76,8 +76,8 @@ def test_an_unknown_folder_is_listed_unless_tools_generate_it() -> None:
 
 
 def test_a_restored_file_is_unchanged() -> None:
-    assert files(FileEdited("a.py"), FileRestored("a.py")) == Files()
-    assert files(FileEdited("a.py"), FileEdited("b.py"), FileRestored("")) == Files()
+    assert files(FileEdited("a.py"), FileRestored("a.py")) == TouchedFiles()
+    assert files(FileEdited("a.py"), FileEdited("b.py"), FileRestored("")) == TouchedFiles()
 
 
 def test_a_committed_change_survives_a_restore() -> None:
@@ -98,4 +98,4 @@ def test_paths_outside_stay_absolute() -> None:
 
 
 def test_scratch_files_are_not_listed() -> None:
-    assert files(FileWritten("/tmp/x", "", False)) == Files()
+    assert files(FileWritten("/tmp/x", "", False)) == TouchedFiles()

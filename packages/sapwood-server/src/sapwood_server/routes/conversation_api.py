@@ -283,7 +283,7 @@ async def show_difference(
     return await call.service.compare(agent, asked.a, asked.b or None)
 
 
-class SearchQuery(QueryParameters, frozen=True):
+class SearchParameters(QueryParameters, frozen=True):
     """What is searched for."""
 
     q: Annotated[str, Meta(description="Words.")] = ""
@@ -291,7 +291,7 @@ class SearchQuery(QueryParameters, frozen=True):
 
 
 @_ROUTES.add("GET", "/v1/search", "read", "Search all messages")
-async def search(call: RequestContext, asked: SearchQuery) -> answers.SearchResults:
+async def search(call: RequestContext, asked: SearchParameters) -> answers.SearchResults:
     """Searches everything ever said in the space."""
     query = asked.q.strip()
     if not query:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 
-from sapwood.analysis.ledger.entries import Files, FileTouched
+from sapwood.analysis.ledger.entries import FileTouched, TouchedFiles
 from sapwood.analysis.ledger.operations.operation import (
     ChangesCommitted,
     CommitReverted,
@@ -168,14 +168,14 @@ class FileTracker:
             case _:
                 pass
 
-    def files(self) -> Files:
+    def files(self) -> TouchedFiles:
         """Returns all files by their final state."""
         touched = {
             path: file
             for path, file in self._files.items()
             if file.touched and not path.startswith(_SCRATCH)
         }
-        return Files(
+        return TouchedFiles(
             read=tuple(FileTouched(path) for path in self._read),
             created=tuple(
                 created_file(p, f) for p, f in touched.items() if f.exists and not f.existed

@@ -153,7 +153,7 @@ def _word(word: shell_grammar.Word) -> ShellWord:
     text, plain = "", True
     for part in word:
         match part:
-            case shell_grammar.Text():
+            case shell_grammar.PlainText():
                 text += part.text
                 plain &= part.quoted or not _PATTERN.search(part.text)
             case shell_grammar.Variable():
