@@ -148,11 +148,9 @@ class LazySessionChanges:
         return self._changes
 
     async def prepare(self, agent: AgentId, *, changes: bool = True) -> None:
-        """Imports what is new in the session. Raises `RefusedError` if it cannot be changed now."""
         await self.changes.prepare(agent, changes=changes)
 
     async def sync_session(self, agent: AgentId) -> str:
-        """Brings the session to the present history. Returns how to go on in the program."""
         return await self.changes.sync_session(agent)
 
 

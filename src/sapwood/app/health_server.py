@@ -49,14 +49,12 @@ class Health:
         metrics.set("sapwood_info", 1, version=metadata.version("sapwood"))
 
     async def numbers(self) -> str:
-        """Counts and durations, in the text format of Prometheus."""
         if await self.database_answers():
             await self._count_open_turns()
             await self._measure_queue()
         return self._metrics.text()
 
     async def database_answers(self) -> bool:
-        """Whether the database answers within two seconds."""
         try:
             async with asyncio.timeout(_CHECK_SECONDS):
                 await self._connection.log.working_spaces(limit=1)

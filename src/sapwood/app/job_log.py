@@ -22,7 +22,6 @@ class AgentJobLog:
         self._connection = connection
 
     async def started(self, agent: AgentId, line: str, call: str) -> int:
-        """Records a start and returns the number of the job. Raises `ToolError`."""
         command = StartJob(agent, line, call, process_identity())
         done = await self._connection.dispatcher.dispatch(command, command_meta(SYSTEM))
         if isinstance(done, Refusal):
@@ -38,7 +37,6 @@ class AgentJobLog:
         await self._connection.dispatcher.dispatch(command, command_meta(SYSTEM))
 
     async def wait_for_end(self, agent: AgentId, job: int) -> None:
-        """Returns when the log has an end, which somebody else recorded."""
         after = (await self._connection.dispatcher.open(agent)).state.version
         while True:
             try:

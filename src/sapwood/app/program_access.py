@@ -70,7 +70,6 @@ class Programs:
         return ToolPermit(True)
 
     def price(self, model: str, usage: Usage) -> int:
-        """The price of a call by the price list, in millionths of a dollar; 0 if unknown."""
         from sapwood.models import price_of
 
         price = price_of(model, usage) if model else None

@@ -203,7 +203,7 @@ def _file_handler(folder: Path) -> logging.Handler:
 def log_commits(appends: tuple[Append, ...]) -> None:
     """Logs committed events: turns, model calls and their costs, without any text of them.
 
-    The end of a turn is logged where it is driven (`sapwood.telemetry.turn_log`).
+    The end of a turn is logged where it is driven (`sapwood.telemetry.metrics_tracing`).
     """
     for append in appends:
         for recorded in append.events:

@@ -153,7 +153,6 @@ class TokenStore:
         return {each.id for each in self._by_hash.values() if each.is_valid(now)}
 
     def records(self) -> tuple[TokenRecord, ...]:
-        """All tokens, oldest first."""
         return tuple(self._read())
 
     def revoke(self, id_or_name: str, space: str | None = None) -> tuple[TokenRecord, ...]:

@@ -22,7 +22,6 @@ from sapwood.conversation.handlers import (
     plans,
     settings,
     shell,
-    side_questions,
     written_prompts,
 )
 from sapwood.conversation.script import (
@@ -62,10 +61,10 @@ _log = logging.getLogger("sapwood.commands")
 
 Handler = Callable[[Call], Awaitable[answers.Answer]]
 
-_MODULES = (agents, context, goal, inspection, plans, settings, shell, side_questions)
+_MODULES = (agents, context, goal, inspection, plans, settings, shell, written_prompts)
 HANDLERS: dict[str, Handler] = {
     name.strip("_").replace("_", "-"): handler
-    for module in (*_MODULES, written_prompts)
+    for module in _MODULES
     for name, handler in vars(module).items()
     if not name.startswith("_")
     if list(getattr(handler, "__annotations__", {})) == ["call", "return"]

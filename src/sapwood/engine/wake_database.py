@@ -367,7 +367,6 @@ class _Postgres:
         await self._tried(lambda connection: connection.execute(f"NOTIFY {_CHANNEL}"))
 
     async def close(self) -> None:
-        """Closes the connection."""
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.terminate()  # nothing is under way

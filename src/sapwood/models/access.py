@@ -133,7 +133,6 @@ class Models:
         return await (await self._loaded_caller()).count(route, request, tools)
 
     def summarises(self, model: str) -> str:
-        """The provider that writes summaries with this model itself; '' if it does not."""
         try:
             route = resolve(model, self._urls)
         except Failure:

@@ -1,20 +1,24 @@
-"""The class `MetricsTracing`: counts and times what the runtime does, and passes it on to spans."""
+"""Counts and times what the runtime does, and logs one line for each turn that ends or fails.
+
+A line has the agent, turn, model, cost and trace as fields, and nothing of what was said. Its space
+and agent are those of the drive.
+"""
 
 import asyncio
+import logging
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from sapwood.core.commands import Compact
-from sapwood.core.content import ToolCall
+from sapwood.core.content import ToolCall, Usage
 from sapwood.core.errors import LogUnavailable
 from sapwood.core.model_calls import Answer, Failure, ToolOutcome
 from sapwood.core.state import State
-from sapwood.core.turn import Turn
+from sapwood.core.turn import Reply, Turn
 from sapwood.core.view import Request
 from sapwood.metrics import Metrics
-from sapwood.telemetry.turn_log import log_end, log_stop
 from sapwood.trace_context import within_trace
 
 if TYPE_CHECKING:
@@ -120,7 +124,6 @@ class MetricsTracing:
 
     @contextmanager
     def compaction(self, state: State) -> Generator[Callable[[Compact], None]]:
-        """A summary is written and checked. Without a result it was not used."""
         outcome = "unused"
         try:
             with self._inner.compaction(state) as inner:
@@ -137,3 +140,65 @@ class MetricsTracing:
     def close(self) -> None:
         """Exports what the spans still hold."""
         self._inner.close()
+
+
+_log = logging.getLogger("sapwood.turns")
+
+
+def log_end(state: State, turn: Turn, seconds: float) -> None:
+    """Logs that the turn has ended, with the tokens and the cost of all its model calls."""
+    replies = [item for item in turn.items if isinstance(item, Reply)]
+    spent = sum((reply.usage for reply in replies if reply.usage), Usage(0))
+    reason = f": {turn.reason}" if turn.reason else ""
+    _log.log(
+        logging.WARNING if turn.status == "failed" else logging.INFO,
+        "Turn %d of %s %s after %.1f s%s",
+        turn.number or state.turns,
+        state.agent,
+        turn.status,
+        seconds,
+        reason,
+        extra={
+            "fields": {
+                "event": f"turn.{turn.status}",
+                **_place(state, seconds),
+                "turn": turn.number or state.turns,
+                "calls": len(replies),
+                "input_tokens": spent.input,
+                "cached_tokens": spent.cache_read,
+                "output_tokens": spent.output,
+                "cost": spent.cost / 1_000_000,
+                **({"reason": turn.reason} if turn.reason else {}),
+            }
+        },
+    )
+
+
+def log_stop(state: State, error: BaseException, seconds: float) -> None:
+    """Logs that an error stopped the drive of a turn, which stays open."""
+    stopped = isinstance(error, asyncio.CancelledError)
+    reason = "this process stops" if stopped else str(error) or type(error).__name__
+    _log.log(
+        logging.INFO if stopped else logging.WARNING,
+        "Turn %d of %s stays open after %.1f s: %s",
+        state.turns,
+        state.agent,
+        seconds,
+        reason,
+        extra={
+            "fields": {
+                "event": "turn.left" if stopped else "turn.error",
+                **_place(state, seconds),
+                "reason": reason,
+            }
+        },
+    )
+
+
+def _place(state: State, seconds: float) -> dict[str, object]:
+    return {
+        "agent": state.agent,
+        "turn": state.turns,
+        "model": state.settings.model,
+        "seconds": round(seconds, 3),
+    }

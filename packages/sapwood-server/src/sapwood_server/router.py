@@ -302,15 +302,12 @@ class MemoryDirectory:
         self._spaces: dict[str, str] = {}
 
     async def find(self, space: str) -> str:
-        """The cell of a space; empty if it has none yet."""
         return self._spaces.get(space, "")
 
     async def add(self, space: str, cell: str) -> str:
-        """Gives a space that has no cell to this one. Returns the cell that it has now."""
         return self._spaces.setdefault(space, cell)
 
     async def move(self, space: str, cell: str) -> None:
-        """Says that another cell has the space now."""
         self._spaces[space] = cell
 
 

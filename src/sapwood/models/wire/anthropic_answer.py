@@ -168,7 +168,6 @@ class MessagesReader:
             ] or self._summaries
 
     def reply(self) -> WireReply:
-        """The answer, as far as it was read."""
         parts = [part for index in sorted(self._blocks) for part in self._part(index)]
         ending: Ending = _ENDINGS.get(self._stop, "done") if self._stop else "cut"
         report = self._report()

@@ -146,7 +146,6 @@ class ChatReader:
         return [Delta("call", text, name)]
 
     def reply(self) -> WireReply:
-        """The answer, as far as it was read."""
         for kind, text in self._tags.end():
             _ = self._text(text) if kind == "text" else self._thought(text)
         parts: list[ReplyPart] = []

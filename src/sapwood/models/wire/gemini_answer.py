@@ -133,7 +133,6 @@ class GeminiAnswerReader:
         return [Delta("call", args, call.name)]
 
     def reply(self) -> WireReply:
-        """The answer, as far as it was read."""
         reason = self._blocked or self._stop
         ending: Ending = "cut"
         if self._blocked:

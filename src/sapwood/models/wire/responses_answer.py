@@ -130,7 +130,6 @@ class ResponsesReader:
         return []
 
     def reply(self) -> WireReply:
-        """The answer, as far as it was read."""
         items = [self._items[index] for index in sorted(self._items)]
         refusals = [c.refusal for item in items for c in item.content or () if c.refusal]
         incomplete = self._response.incomplete_details

@@ -68,17 +68,14 @@ class CellDirectory:
         return cls(ReaderPool(server, 4))
 
     async def find(self, space: str) -> str:
-        """The cell of a space; empty if it has none yet."""
         row = await self._pool.fetchrow(_FIND, space)
         return row["cell"] if row else ""
 
     async def add(self, space: str, cell: str) -> str:
-        """Gives a space that has no cell to this one. Returns the cell that it has now."""
         row = await self._pool.fetchrow(_ADD, space, cell)
         return row["cell"] if row else cell
 
     async def move(self, space: str, cell: str) -> None:
-        """Says that another cell has the space now."""
         await self._pool.fetch(_MOVE, space, cell)
 
     async def elsewhere(self, spaces: Sequence[Space], cell: str) -> dict[Space, str]:

@@ -102,7 +102,6 @@ class AdvisoryLock:
         return await self._notifier.run_on(self._connection, "SELECT true")
 
     async def release(self) -> None:
-        """Lets another process have it."""
         await self._notifier.run_on(self._connection, _UNLOCK, self._name)
         self._notifier.locks.discard(self._name)
 

@@ -225,11 +225,9 @@ class ReaderPool:
         return await with_retries(once, server.availability, server.patience, _NOTHING_CHANGED)
 
     async def fetch(self, query: str, *args: object) -> "list[Row]":
-        """Runs a statement and returns all rows."""
         return await self.use(lambda connection: connection.fetch(query, *args))
 
     async def fetchrow(self, query: str, *args: object) -> "Row | None":
-        """Runs a statement and returns the first row, or None."""
         rows = await self.fetch(query, *args)
         return rows[0] if rows else None
 

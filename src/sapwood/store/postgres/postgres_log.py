@@ -230,12 +230,10 @@ class PostgresLog:
         self._notifier.notify({(space, None), *((space, agent) for agent in agents)})
 
     async def seal(self, space: Space, data: bytes) -> bytes:
-        """The bytes of an archive, encrypted if the space is."""
         cipher = await self._cipher(space)
         return data if cipher is None else cipher.seal(data, "archive")
 
     async def unseal(self, space: Space, data: bytes) -> bytes | None:
-        """What `seal` was given; None if it cannot be decrypted with the key of the space."""
         cipher = await self._cipher(space)
         return None if cipher is None else cipher.open(data, "archive")
 
@@ -295,13 +293,11 @@ class PostgresLog:
         return saved
 
     async def words(self, space: Space, agent: AgentId) -> LiveWords | None:
-        """The words of the reply that is arriving; None if there are none."""
         return await find_words(self._of(space), space, agent, await self._cipher(space))
 
     async def snapshot(
         self, space: Space, agent: AgentId, schema: str, at: int | None = None
     ) -> Snapshot | None:
-        """The newest snapshot of this schema, at or before version `at` if given."""
         cipher = await self._cipher(space)
         return await event_table.find_snapshot(self._of(space), space, agent, schema, at, cipher)
 
@@ -367,11 +363,9 @@ class PostgresLog:
         return await self._opened(space, found)
 
     async def ancestors(self, space: Space, agent: AgentId) -> list[AgentId]:
-        """The agent's parent, its parent, and so on up to the root."""
         return await agent_table.ancestors(self._of(space), space, agent)
 
     async def descendants(self, space: Space, agent: AgentId) -> list[AgentId]:
-        """All children, their children, and so on; parents before their children."""
         return await agent_table.descendants(self._of(space), space, agent)
 
     async def family(self, space: Space, agent: AgentId) -> list[AgentSummary]:
@@ -379,7 +373,6 @@ class PostgresLog:
         return await self._opened(space, await agent_table.family(self._of(space), space, agent))
 
     def follow(self, space: Space, agent: AgentId, after: int = 0) -> AsyncIterator[Recorded]:
-        """Every event of one agent after a version, then each new one as it is committed."""
         return self._live_events.follow(space, agent, after)
 
     def watch(

@@ -264,7 +264,6 @@ class _SpaceReader:
         self._begin = _SPACE_WALL_BEGIN.format(space=space.replace("'", "''"))
 
     async def fetch(self, query: str, *args: object) -> "list[Row]":
-        """Runs a statement and returns all rows."""
 
         async def within(connection: "Connection") -> "list[Row]":
             await connection.execute(self._begin)
@@ -276,7 +275,6 @@ class _SpaceReader:
         return await self._pool.use(within)
 
     async def fetchrow(self, query: str, *args: object) -> "Row | None":
-        """Runs a statement and returns the first row, or None."""
         rows = await self.fetch(query, *args)
         return rows[0] if rows else None
 

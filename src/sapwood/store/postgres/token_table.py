@@ -84,7 +84,6 @@ class TokenTable:
         return value, record
 
     async def find(self, value: str) -> TokenRecord | None:
-        """The record of a token; None if it is unknown or has expired, or if its token has."""
         if not value.startswith("sw_"):
             return None
         digest, now = token_hash(value), time.time()
@@ -107,14 +106,9 @@ class TokenTable:
         return record if record.is_valid(now) else None
 
     async def records(self) -> tuple[TokenRecord, ...]:
-        """All tokens, oldest first."""
         return tuple(_record(row) for row in await self._readers.fetch(_ALL))
 
     async def revoke(self, id_or_name: str, space: str | None = None) -> tuple[TokenRecord, ...]:
-        """Removes the tokens with this id or name, and their sessions. Returns all of them.
-
-        A name is that of tokens of this space; without one, of any space.
-        """
         gone = await self._readers.fetch(_REVOKE, id_or_name, space)
         self._known.clear()
         return tuple(_record(row) for row in gone)

@@ -131,7 +131,6 @@ class FileLock:
         return True
 
     async def release(self) -> None:
-        """Lets another process have it."""
         release_lock(self._handle)
 
 

@@ -214,12 +214,10 @@ class SqliteLog:
         return self._ciphers[space]
 
     async def seal(self, space: Space, data: bytes) -> bytes:
-        """The bytes of an archive, encrypted if the space is."""
         cipher = await self._readers.run(lambda on: cipher_of(on, space))
         return data if cipher is None else cipher.seal(data, "archive")
 
     async def unseal(self, space: Space, data: bytes) -> bytes | None:
-        """What `seal` was given; None if it cannot be decrypted with the key of the space."""
         cipher = await self._readers.run(lambda on: cipher_of(on, space))
         return None if cipher is None else cipher.open(data, "archive")
 

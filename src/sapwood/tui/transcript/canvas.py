@@ -197,7 +197,6 @@ class Canvas(Widget, can_focus=True):
     # The conversation
 
     async def show(self, timeline: Timeline, events: EventCache) -> None:
-        """Shows the end of a conversation."""
         self.page, self._events = Page(timeline), events
         self._stream = self._cursor = self._painter = None
         self._drawn.clear()
@@ -218,7 +217,6 @@ class Canvas(Widget, can_focus=True):
         await self._move((lambda: self._keep(seen)) if moved else self._view.settle)
 
     async def stream(self, piece: PartialReply | None) -> None:
-        """Shows a partial reply, or removes it."""
         if piece != self._stream:
             self._stream = piece
             await self._move(self._view.settle)

@@ -109,19 +109,15 @@ class RemoteLog:
 
     @property
     def address(self) -> str:
-        """The address of the server."""
         return self._session.address
 
     def dispatcher(self, space: Space, counter_for: Callable[[str], Counter]) -> Dispatcher:
-        """Returns what sends commands to the server."""
         return RemoteDispatcher(self._session, self, space, counter_for)
 
     def service(self, services: Services) -> ConversationService:
-        """Returns the conversation service of the server."""
         return RemoteService(services, self._session)
 
     def runner(self, connection: Connection) -> AgentRunner:
-        """Returns what watches and interrupts the agents of the server."""
         return RemoteRunner(connection, self._session)
 
     receipt = _asked(Log.receipt)

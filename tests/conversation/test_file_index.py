@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.workspace.file_index import FileIndex
+from sapwood.conversation.mentions import FileIndex
 
 PATHS = [
     "README.md",
