@@ -69,7 +69,9 @@ class PermissionQuestions:
         in time.
         """
         shown = msgspec.json.encode(question).decode()
-        posted = PostedQuestion(secrets.token_hex(6), _hash(shown), question)
+        posted = PostedQuestion(
+            secrets.token_hex(6), hashlib.sha256(shown.encode()).hexdigest(), question
+        )
         if (earlier := await self._earlier(posted)) is not None:
             return earlier
         if self._ask_here is not None:
@@ -209,10 +211,6 @@ async def send_answer(
     )
     done = await connection.dispatcher.dispatch(command, command_meta(actor))
     return done if isinstance(done, Refusal) else None
-
-
-def _hash(shown: str) -> str:
-    return hashlib.sha256(shown.encode()).hexdigest()
 
 
 def _decoded(event: QuestionAnswered) -> PermissionAnswer:

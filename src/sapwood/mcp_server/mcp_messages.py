@@ -105,7 +105,7 @@ class McpResponder:
             case "tools/call":
                 return await self._call_tool(params)
             case "prompts/list":
-                return {"prompts": [_prompt(each) for each in self._catalog.prompts()]}
+                return {"prompts": [msgspec.to_builtins(each) for each in self._catalog.prompts()]}
             case "prompts/get":
                 return self._get_prompt(params)
             case _:
@@ -155,10 +155,6 @@ def _tool(entry: ToolEntry) -> dict[str, Any]:
         "inputSchema": entry.schema,
         "annotations": {"destructiveHint": entry.destructive, "openWorldHint": False},
     }
-
-
-def _prompt(entry: PromptEntry) -> dict[str, Any]:
-    return msgspec.to_builtins(entry)
 
 
 def _text(text: str) -> dict[str, str]:

@@ -149,13 +149,9 @@ def find_placed_secrets(searched: Searched) -> Iterator[Span]:
     if has_column and any(f"| {column} |" in lower for column in _SECRET_COLUMNS):
         yield from _table_cells(text)
     for kind, line in _LINES.present(searched.parts, text):
-        yield from (Span(*m.span(1), kind) for m in line.finditer(text) if _is_real(m[1]))
+        yield from (Span(*m.span(1), kind) for m in line.finditer(text) if not is_placeholder(m[1]))
     for phrase in _PHRASES.present(searched.parts, lower):
         yield from (Span(*match.span(1), _PHRASE) for match in phrase.finditer(lower))
-
-
-def _is_real(value: str) -> bool:
-    return not is_placeholder(value)
 
 
 def _url_logins(text: str) -> Iterator[Span]:

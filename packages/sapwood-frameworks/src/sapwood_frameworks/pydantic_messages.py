@@ -347,7 +347,7 @@ class _AssistantParts:
         name = self._calls.get(part.id)
         return ToolCallPart(
             tool_name=tool_name(part.name),
-            args=_arguments(part.args),
+            args=msgspec.json.decode(arguments_object(part.args)),
             tool_call_id=call_id(part.id),
             id=name,
             provider_name=self._system if name else None,
@@ -371,7 +371,3 @@ def _own_thinking(message: Message, route: ModelRoute) -> list[Thinking]:
         for part in message.parts
         if isinstance(part, Thinking) and is_own_thinking(part, route)
     ]
-
-
-def _arguments(args: str) -> dict[str, object]:
-    return msgspec.json.decode(arguments_object(args))

@@ -21,7 +21,7 @@ def context_lines(window: ContextBreakdown, width: int) -> list[str]:
         *_tools(budget),
         ("pins", budget.pins, _pins(window)),
         ("summary", budget.summary, _front(window)),
-        ("history", budget.history, _turns(window.turns) + _of_cap(budget)),
+        ("history", budget.history, f"{counted(window.turns, 'turn')} in view" + _of_cap(budget)),
     ]
     lines = [cut(f"{window.agent} {one_line(window.name)}", width), ""]
     lines += [_block(name, count, note, width) for name, count, note in blocks]
@@ -91,10 +91,6 @@ def _front(window: ContextBreakdown) -> str:
     with_ = ["the last request"] if window.carries_request else []
     with_ += [f"turn {place}" for place in window.loaded]
     return f"with {', '.join(with_)}" if with_ else ""
-
-
-def _turns(count: int) -> str:
-    return f"{counted(count, 'turn')} in view"
 
 
 def _of_window(budget: Budget) -> str:

@@ -230,7 +230,7 @@ def error_of(status: int, body: bytes, address: str) -> Exception:
     if problem.refusal:
         return RefusedError(_refusal(problem))
     if problem.failure in get_args(FailureKind):
-        return Failure(_kind(problem.failure), problem.detail)
+        return Failure(msgspec.convert(problem.failure, FailureKind), problem.detail)
     match status:
         case 401:
             return LogError(
@@ -261,10 +261,6 @@ def _refusal(problem: _ProblemDocument) -> Refusal:
 @cache
 def _kinds() -> dict[str, type[Refusal]]:
     return {each.__name__: each for each in Refusal.__subclasses__()}
-
-
-def _kind(name: str) -> FailureKind:
-    return msgspec.convert(name, FailureKind)
 
 
 VARIABLE = "SAPWOOD_TOKEN"

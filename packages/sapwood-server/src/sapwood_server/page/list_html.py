@@ -169,7 +169,7 @@ def costs_html(
     agents: Sequence[AgentSummary], states: Mapping[AgentId, ConversationState], now: int
 ) -> str:
     """Totals, then a table for each project."""
-    spent = {each.agent: _spent(states, each) for each in agents}
+    spent = {each.agent: states.get(each.agent, ConversationState()).spent for each in agents}
     used = [each for each in agents if spent[each.agent].input]
     total = sum((spent[each.agent] for each in used), Usage(0))
     projects: dict[str, list[AgentSummary]] = {}
@@ -193,10 +193,6 @@ def costs_html(
         f"the cache</li><li><b>{_tokens(total.output)}</b>tokens written</li></ul>"
         f"{tables or none}</div>"
     )
-
-
-def _spent(states: Mapping[AgentId, ConversationState], summary: AgentSummary) -> Usage:
-    return states.get(summary.agent, ConversationState()).spent
 
 
 def _cost_project(
