@@ -128,7 +128,7 @@ def events_page() -> str:
         "",
         _MADE.format(source="the classes in `sapwood.core.events`"),
         "",
-        "An event is immutable. A kind, once released, keeps its meaning for ever; new fields get",
+        "An event is immutable. A kind, once released, keeps its meaning; new fields get",
         "defaults.",
     ]
     families: list[tuple[str, Any]] = [

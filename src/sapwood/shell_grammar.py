@@ -633,7 +633,7 @@ class _Parser:
         if (name := _NAME.match(line, self._at)) is not None:
             self._at = name.end()
             if line.startswith("\\\n", self._at):
-                raise NotUnderstood  # the name goes on in the next line
+                raise NotUnderstood  # the name continues in the next line
             return Variable(name[0], quoted)
         if following == "'" and not quoted:
             found = self._match(_ESCAPED)

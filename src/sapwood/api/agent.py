@@ -100,7 +100,7 @@ class Agent(AgentHandle):
     # The end
 
     async def erase(self, *, actor: Actor = HUMAN) -> Erasure:
-        """Erases this conversation with all its descendants, for ever, and returns the record.
+        """Erases this conversation with all its descendants permanently, and returns the record.
 
         After it no method, search, tail, snapshot, checkpoint or dump of the database has it. The
         text of mail that it sent is replaced by `[erased]` in the logs of its receivers. `actor` is

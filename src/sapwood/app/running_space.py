@@ -159,7 +159,7 @@ class RunningSpace:
         return await self.runner.compact(agent, keep, anyway, why, wanted)
 
     async def _sync_session(self, agent: AgentId) -> None:
-        """Brings a program's session to the live path in the background: the face goes on."""
+        """Brings a program's session to the live path in the background: the face continues."""
         task = asyncio.ensure_future(self.runner.sync_session(agent))
         self._syncing.add(task)
         task.add_done_callback(self._syncing.discard)

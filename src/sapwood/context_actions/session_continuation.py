@@ -24,7 +24,7 @@ from sapwood.programs.registry import program_executor, resume_command_for
 
 
 class Continuation(Struct, frozen=True):
-    """A session that goes on elsewhere: the agent that was forked, and the new session.
+    """A session that continues elsewhere: the agent that was forked, and the new session.
 
     `session` is None if a model answers from here on. `loss` says what could not be carried.
     """

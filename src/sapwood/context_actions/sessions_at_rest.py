@@ -37,7 +37,7 @@ from sapwood.turns.open_agent import OpenAgent
 class SessionResult(Struct, frozen=True, omit_defaults=True):
     """What a command on a session led to.
 
-    `program` and `session` name the session that goes on, `resume` is the command that opens it,
+    `program` and `session` name the session that continues, `resume` is the command that opens it,
     `events` counts what was recorded, and `prompt` is the text to edit after `edit`.
     """
 
@@ -123,7 +123,7 @@ class SessionCommands:
         return agent, opened
 
     async def _fork(self, agent: AgentId, state: State, arguments: str) -> SessionResult:
-        """Makes a child that goes on in a new session of the same program."""
+        """Makes a child that continues in a new session of the same program."""
         words = arguments.split()
         if len(words) > 1:
             raise SapwoodError("Give only one mark: sapwood fork --session ID [MARK]")

@@ -35,7 +35,7 @@ class Account(Struct, frozen=True):
 def account_of(states: Iterable[State], agent: AgentId) -> Account:
     """The account of the root of `agent`. `states` include the root and all its descendants.
 
-    An imported conversation spends nothing here, so the agent that goes on with it is a root.
+    An imported conversation spends nothing here, so the agent that continues with it is a root.
     """
     known = {state.agent: state for state in states}
     root, depth = known[agent], 0

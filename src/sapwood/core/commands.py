@@ -193,7 +193,7 @@ class Fork(_Command, frozen=True):
 
     `goal` becomes its first prompt. `delegated`: the goal was part of a prompt to this agent.
     `workspace` is where it works, by default where its parent does. `change` are settings that
-    differ from those of the parent, such as another model. `continues`: the child goes on with the
+    differ from those of the parent, such as another model. `continues`: it continues with the
     conversation and is no helper of the parent, so it is not told of a parent and reports nothing.
     `side`: the goal is a question on the side. The child is told so, and neither has the prompt of
     the open turn nor reports anything.

@@ -184,7 +184,7 @@ class ProcessEngine:
     async def close(self) -> None:
         """Accepts no more work. Running drives are cancelled; other processes continue them.
 
-        The heartbeat goes on until the drives have ended, so that no other takes them too early.
+        The heartbeat continues until the drives have ended, so that no other takes them too early.
         """
         self._closed = True
         database, self._database = self._database, None

@@ -323,7 +323,7 @@ def _is_broken(text: str, place: int, last: int, gap: re.Match[str]) -> bool:
 
 
 def _continued(text: str, position: int, gap: re.Match[str] | None) -> tuple[int, Span | None]:
-    """Where the search goes on, and the token that begins here if it continues after the gap."""
+    """Where the search continues, and the token that begins here if it continues after the gap."""
     first_end = end = gap.start() if gap else position
     joined = text[position:end]
     for _ in range(_MAX_LINES):

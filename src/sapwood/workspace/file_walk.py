@@ -101,7 +101,7 @@ _MAX_DEPTH = 100
 class FolderEntry(Struct, frozen=True, gc=False):
     """A file, folder or symlink. The path is relative to the folder of the walk.
 
-    `is_special` is true for a pipe, socket or device, which may wait for ever when it is read.
+    `is_special` is true for a pipe, socket or device, which may wait forever when it is read.
     """
 
     path: str

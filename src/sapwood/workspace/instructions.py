@@ -129,7 +129,7 @@ def _git_state(root: str) -> str:
 
 
 def _first_line(path: str) -> str:
-    """The first line of a regular file, else nothing: opening a pipe would wait for ever."""
+    """The first line of a regular file, else nothing: opening a pipe would wait forever."""
     try:
         if not os.path.isfile(path):
             return ""

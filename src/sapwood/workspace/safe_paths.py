@@ -30,7 +30,7 @@ from sapwood.core.settings import Workspace
 from sapwood.workspace.tool_output import ToolError
 
 _FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# Without O_NONBLOCK, opening a pipe that nobody writes to would wait for ever.
+# Without O_NONBLOCK, opening a pipe that nobody writes to would wait forever.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
@@ -111,7 +111,7 @@ def open_parent(place: ResolvedPath, make: bool = False) -> Generator[tuple[int,
 
 @contextmanager
 def open_file(place: ResolvedPath) -> Generator[IO[bytes]]:
-    """The file, for reading. Only a regular one: others may wait for ever, or do things."""
+    """The file, for reading. Only a regular one: others may wait forever, or do things."""
     with open_parent(place) as (folder, name):
         try:
             descriptor = os.open(name, _FILE, dir_fd=folder)

@@ -1,4 +1,4 @@
-"""What a person starts on the page, and what goes on after its request.
+"""What a person starts on the page, and what continues after its request.
 
 A goal continues after each turn, also while no page is open. A turn that failed by a limit of the
 provider is asked again when the limit resets. A shell line can be stopped.

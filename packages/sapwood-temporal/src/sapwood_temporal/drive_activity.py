@@ -218,7 +218,7 @@ class _Tries(Struct, frozen=True):
 async def _require_current(tries: _Tries) -> None:
     """Raises if Temporal has given this try to another worker in the meantime.
 
-    A process that was stopped finds old tries in its connection when it goes on. Only a try that
+    A process that was stopped finds old tries in its connection when it continues. Only a try that
     took long to get here is checked, with one call to the server; and one that comes after another,
     so that the server knows of it before it can end the process.
     """

@@ -1,4 +1,4 @@
-"""`sapwood erase`: erases conversations for ever, after a preview and a typed confirmation."""
+"""`sapwood erase`: permanently erases conversations, after a preview and a typed confirmation."""
 
 import sys
 from pathlib import Path

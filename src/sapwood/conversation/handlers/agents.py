@@ -85,7 +85,7 @@ async def _model_change(call: Call, model: str) -> SettingsChange:
 
 
 async def forked(call: Call, command: commands.Fork, *, branch: str | None = None) -> Forked:
-    """Carries a fork out; one of an imported conversation is where that conversation goes on.
+    """Carries a fork out; one of an imported conversation is where that conversation continues.
 
     With a `branch`, the child gets a git worktree with that branch; an empty name stands for one
     that is made from the id of the child.

@@ -14,7 +14,7 @@ from sapwood.core.ids import AgentId, CommandId, EventRef
 class UnreadableEvent(Struct, frozen=True, gc=False):
     """Stands for an event that cannot be read: a newer Sapwood wrote it, or it is damaged.
 
-    It keeps its place in the log, and reading goes on after it.
+    It keeps its place in the log, and reading continues after it.
     `kind` and `data` are as they were stored, and `reason` is why they cannot be read. `newer`: the
     kind is unknown, and an upgrade of Sapwood makes the event readable.
 

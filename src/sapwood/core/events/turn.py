@@ -46,7 +46,7 @@ class TurnStarted(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class TurnLeased(Struct, frozen=True, gc=False):
-    """A program took the open turn up to run it, or goes on with it."""
+    """A program took the open turn up to run it, or continues with it."""
 
     kind: ClassVar = "turn.leased"
 

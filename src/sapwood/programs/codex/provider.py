@@ -223,7 +223,7 @@ class CodexProvider(SessionProvider[LiveThread]):
         return await self._change_by_restart(live, wanted)
 
     async def _change_by_restart(self, live: LiveThread, wanted: WantedItems) -> SyncResult:
-        """Ends the server, changes the thread at rest, and goes on in another server.
+        """Ends the server, changes the thread at rest, and continues in another server.
 
         The other server was started before, so that most of the time is saved.
         """

@@ -3,8 +3,9 @@
 A rollout is append-only. Its rows are items of the model's API, and events between them that mark
 where turns begin and end, how many tokens were used, and compactions and rollbacks of the history.
 
-After a revert the program goes on in another file, a segment, which says from which byte of which
-file it goes on. Items before its first turn were put there instead of the turns that were removed.
+After a revert the program continues in another file, a segment, which says from which byte of
+which file it continues. Items before its first turn were put there instead of the turns that were
+removed.
 """
 
 import re
@@ -357,7 +358,7 @@ class CodexReader(TranscriptReader):
         views.append(view)
 
     def _go_on_from(self, base: HistoryBase | None, ref: RowRef) -> None:
-        """Goes back to the place from which a segment goes on; what follows may be injected."""
+        """Goes back to the place from which a segment continues; what follows may be injected."""
         builder = self._builder
         builder.end_turn()
         builder.needs_earlier_rows = True

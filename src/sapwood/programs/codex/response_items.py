@@ -80,7 +80,7 @@ def _files(home: Path, threads: Iterable[str], copies: Path | None) -> Iterator[
 
 
 def _base_of(path: Path) -> str:
-    """The thread or segment that a file goes on from; empty if there is none."""
+    """The thread or segment that a file continues from; empty if there is none."""
     try:
         with path.open("rb") as file:
             row = decode_row(file.readline())

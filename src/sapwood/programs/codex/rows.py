@@ -58,7 +58,7 @@ class _Action(Struct, gc=False):
 
 
 class HistoryBase(Struct, gc=False):
-    """What a file goes on from: the first bytes of another file, named by its thread or segment."""
+    """What a file continues: the first bytes of another file, named by its thread or segment."""
 
     thread_id: str | None = None
     end_byte_offset: Natural | None = None

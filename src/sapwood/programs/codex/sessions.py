@@ -112,7 +112,7 @@ def split_key(key: str) -> tuple[str, int] | None:
 
 
 def current_file(home: Path, thread: str) -> Path | None:
-    """The file in which a thread goes on; None if there is none."""
+    """The file in which a thread continues; None if there is none."""
     if not is_id(thread):
         return None
     files = sorted(_files(home, f"{thread}*"), key=segment_of)

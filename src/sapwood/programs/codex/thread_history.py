@@ -197,7 +197,7 @@ class RolloutReader:
         self._last: tuple[Path, int, ThreadHistory] | None = None
 
     def read(self, path: Path) -> ThreadHistory:
-        """The history that goes on in this file. Raises `OSError` if a file cannot be read.
+        """The history that continues in this file. Raises `OSError` if a file cannot be read.
 
         The same history grows when the same file is read again.
         """

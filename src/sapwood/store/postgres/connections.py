@@ -132,7 +132,7 @@ class Server:
         self._is_known = False
         self._options: dict[str, Any] = {
             "timeout": min(patience, _CONNECT_SECONDS),
-            # Prepared statements are kept for ever: all are ours, and there are few.
+            # Prepared statements are kept: all are ours, and there are few.
             "max_cached_statement_lifetime": 0,
             "max_cacheable_statement_size": 0,
         }

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection, Row
 
 STOP_SECONDS = 1.5
-"""How long nobody may change the space before the decision; then it goes on where it was."""
+"""How long nobody may change the space before the decision; then it continues where it was."""
 _STOPS = 8
 PAUSES = (1.0, 2.0, 4.0, 8.0)
 """Seconds between stops; what kept the databases busy may be over then."""
@@ -66,7 +66,7 @@ class MoveReport(Struct, frozen=True):
 
 
 class _Expired(Exception):
-    """The space was stopped for too long, and goes on where it was."""
+    """The space was stopped for too long, and continues where it was."""
 
 
 def _no_step(_: str) -> None: ...
@@ -270,7 +270,7 @@ class SpaceMove:
     async def _hand_over(self) -> float:
         """Stops the space, copies the rest and changes its owner. Returns the pause in seconds.
 
-        Raises `_Expired` if that took too long; then the space goes on where it was.
+        Raises `_Expired` if that took too long; then the space continues where it was.
         """
         self._on_step("stop")
         began = monotonic()

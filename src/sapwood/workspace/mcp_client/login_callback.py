@@ -19,7 +19,7 @@ _MAX_REASON = 200
 
 
 class WrongAnswer(McpServerError):
-    """An address that is not the answer to this login. The login goes on."""
+    """An address that is not the answer to this login. The login continues."""
 
 
 class LoginCallback:

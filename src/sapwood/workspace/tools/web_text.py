@@ -66,7 +66,7 @@ def without_unseen(text: str) -> str:
 
 
 def _after_markup(page: str, start: int, reader: "_PageReader") -> int:
-    """Reads a tag or a comment; returns where the text goes on."""
+    """Reads a tag or a comment; returns where the text continues."""
     if page.startswith("<!--", start):
         end = page.find("-->", start)
         return len(page) if end < 0 else end + 3

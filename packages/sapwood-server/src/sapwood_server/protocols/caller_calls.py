@@ -90,7 +90,7 @@ NO_ID = RequestId(None)
 async def send_results(
     call: RequestContext, turn: Turn, results: Sequence[RecordedResult], given: RequestId
 ) -> int:
-    """Stores the results of calls, so that the turn goes on. Returns the version of the last.
+    """Stores the results of calls, so that the turn continues. Returns the version of the last.
 
     `given` is the id of the request. Raises `RefusedError`.
     """

@@ -108,7 +108,7 @@ async def record_turns(
 async def _conversation(
     call: RequestContext, request: ResponseRequest, given: RequestId
 ) -> AgentId | None:
-    """The conversation that the request goes on with; None for a new one. Raises `Problem`."""
+    """The conversation that the request continues with; None for a new one. Raises `Problem`."""
     named, previous = request.conversation_id, request.previous_response_id
     if named and previous:
         raise bad_request(
@@ -214,7 +214,7 @@ async def _send_results(
     given_input: ResponseInput,
     given: RequestId,
 ) -> ResponsePlace:
-    """Records the results of the functions that the model called: the turn goes on."""
+    """Records the results of the functions that the model called: the turn continues."""
     results = given_input.results
     ids = {each.call for each in results}
     for each in waiting:

@@ -1,5 +1,5 @@
 // @ts-check
-// Follows the events of the conversation. After a break it goes on exactly where it was.
+// Follows the events of the conversation. After a break it continues exactly where it was.
 import { $, agent } from './page.js';
 
 const link = $('link');
