@@ -31,7 +31,7 @@ from sapwood.programs.agent_provider import (
     ProviderResult,
     SessionBusy,
 )
-from sapwood.programs.opencode.database import NAME, events_of
+from sapwood.programs.opencode.session_database import NAME, events_of
 from sapwood.programs.opencode.session_log import read_log
 from sapwood.programs.transcripts.session_reader import read_session
 
@@ -258,7 +258,7 @@ def _logged(home: Path, session: str) -> str:
 
 def _kill_opencode(home: Path) -> None:
     """Ends servers whose client was killed; they are found by the database that they have open."""
-    from sapwood.programs.opencode.database import processes_with
+    from sapwood.programs.opencode.session_database import processes_with
 
     for process in processes_with(home / NAME) - {os.getpid()}:
         os.kill(process, signal.SIGKILL)

@@ -18,7 +18,7 @@ from proofs.agents_e2e.environment import ProofError
 from proofs.agents_e2e.home import Home
 from proofs.providers_e2e.act_checks import ActChecks
 from proofs.providers_e2e.sent_history import history_in, view_of, words
-from sapwood.programs.opencode.database import NAME, events_of, sessions_in
+from sapwood.programs.opencode.session_database import NAME, events_of, sessions_in
 from scripted_model import ScriptedModel
 
 _SECONDS = 300.0

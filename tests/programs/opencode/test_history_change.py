@@ -13,7 +13,6 @@ from sapwood.core.program_session import NativeRows, ProgramSession
 from sapwood.core.turn import Turn
 from sapwood.core.view.request import Message, ToolResult
 from sapwood.programs.agent_provider import History, HistoryTurn
-from sapwood.programs.opencode.database import NAME, StoredEvent, events_of
 from sapwood.programs.opencode.history_change import (
     Event,
     MessageForm,
@@ -22,6 +21,7 @@ from sapwood.programs.opencode.history_change import (
     wanted_history,
 )
 from sapwood.programs.opencode.permissions import permission_environment, question_of
+from sapwood.programs.opencode.session_database import NAME, StoredEvent, events_of
 from sapwood.programs.opencode.session_log import SessionLog, copy_log, read_log
 from tests.programs.opencode.opencode_database import make_database, session_ids
 

@@ -49,7 +49,7 @@ async def command(
 
     from sapwood.app.conversation_service import offline_service
     from sapwood.cli.console import columns, print_lines
-    from sapwood.cli.output.agent_table import agents_table
+    from sapwood.cli.output.agent_list import agents_table
     from sapwood.cli.output.event_text import json_line
     from sapwood.display.json_values import agent_value
     from sapwood.display.quantities import now

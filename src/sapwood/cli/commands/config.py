@@ -204,7 +204,7 @@ def _require_rules(value: str) -> None:
 
 def _list(invocation: Invocation, as_json: bool) -> None:
     from sapwood.cli.console import columns, print_lines
-    from sapwood.cli.output.agent_table import table
+    from sapwood.cli.output.agent_list import table
     from sapwood.cli.output.event_text import json_line
     from sapwood.config.api_keys import key_origins
     from sapwood.config.config_file import config_file

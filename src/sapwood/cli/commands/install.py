@@ -150,7 +150,7 @@ def programs_command(again: bool, as_json: bool) -> None:
     import time
 
     from sapwood.cli.console import columns, print_lines
-    from sapwood.cli.output.agent_table import table
+    from sapwood.cli.output.agent_list import table
     from sapwood.cli.output.event_text import json_line
     from sapwood.display.quantities import ago
     from sapwood.display.text import wrapped

@@ -199,7 +199,7 @@ async def _serve_http(catalog: "Catalog", port: int, token_file: str) -> None:
             "Support for MCP over HTTP is not installed. Type: pip install 'sapwood[mcp]'"
         )
     from sapwood.config.server_tokens import find_token
-    from sapwood.mcp_server.http_server import serve_http
+    from sapwood.mcp_server.mcp_http import serve_http
 
     token = find_token(os.environ, token_file)
 

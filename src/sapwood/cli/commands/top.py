@@ -98,7 +98,7 @@ async def command(
 
 
 def _lines(seen: "Overview", width: int, before: dict[str, int]) -> list[str]:
-    from sapwood.cli.output.agent_table import table
+    from sapwood.cli.output.agent_list import table
     from sapwood.core.token_count import Count, show
     from sapwood.display.quantities import money
 

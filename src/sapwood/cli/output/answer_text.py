@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import assert_never
 
-from sapwood.cli.output.agent_table import agents_table
+from sapwood.cli.output.agent_list import agents_table
 from sapwood.cli.output.agent_window import context_lines
 from sapwood.cli.output_gate import styled
 from sapwood.conversation import answers

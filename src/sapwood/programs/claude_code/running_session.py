@@ -24,18 +24,18 @@ from sapwood.programs.agent_provider import (
     ProviderOptions,
     TurnEnd,
 )
+from sapwood.programs.claude_code.output_stream import (
+    ClaudeTurnStream,
+    ControlAnswer,
+    StreamRow,
+    decode_stream_row,
+)
 from sapwood.programs.claude_code.program import PROGRAM
 from sapwood.programs.claude_code.request_check import ExpectedRequest, difference
 from sapwood.programs.claude_code.row_forms import prompt_blocks
 from sapwood.programs.claude_code.rows import decode_row, parts_of
 from sapwood.programs.claude_code.transcript import LinkRow, Transcript, file_size
 from sapwood.programs.claude_code.turn_record import wait_for_rows
-from sapwood.programs.claude_code.turn_stream import (
-    ClaudeTurnStream,
-    ControlAnswer,
-    StreamRow,
-    decode_stream_row,
-)
 from sapwood.programs.line_process import LineProcess
 from sapwood.programs.prompt_parts import prompt_text
 from sapwood.programs.transcripts.transcript_events import microseconds

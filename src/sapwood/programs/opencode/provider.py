@@ -22,7 +22,6 @@ from sapwood.programs.agent_provider import (
     SyncResult,
     TurnEnd,
 )
-from sapwood.programs.opencode.database import NAME, processes_with
 from sapwood.programs.opencode.history_change import (
     Event,
     Ids,
@@ -37,6 +36,7 @@ from sapwood.programs.opencode.permissions import permission_environment
 from sapwood.programs.opencode.program import PROGRAM
 from sapwood.programs.opencode.reader import OpencodeReader
 from sapwood.programs.opencode.server import OpencodeEnded, OpencodeRefused, OpencodeServer
+from sapwood.programs.opencode.session_database import NAME, processes_with
 from sapwood.programs.opencode.session_log import SessionLog, as_object, copy_log, read_log
 from sapwood.programs.opencode.sessions import SESSIONS, session_path
 from sapwood.programs.prompt_parts import PICTURES, prompt_text

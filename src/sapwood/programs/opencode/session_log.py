@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from sapwood.private_files import append_line
-from sapwood.programs.opencode.database import NAME, StoredEvent, events_of
+from sapwood.programs.opencode.session_database import NAME, StoredEvent, events_of
 
 Json = dict[str, Any]
 

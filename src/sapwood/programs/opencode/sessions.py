@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from sapwood.programs.opencode.database import NAME, StoredSession, events_of, sessions_in
 from sapwood.programs.opencode.program import PROGRAM
+from sapwood.programs.opencode.session_database import NAME, StoredSession, events_of, sessions_in
 from sapwood.programs.transcripts.conversation_builder import TranscriptReader
 from sapwood.programs.transcripts.session_files import FoundSession, SessionFiles
 from sapwood.programs.transcripts.transcript_events import Mask

@@ -6,7 +6,11 @@ from typing import Any
 from sapwood.core.content import Text, Thinking, ToolCall, Usage
 from sapwood.core.model_calls import Delta
 from sapwood.programs.agent_provider import ProviderQuestion, ProviderReply, ProviderResult
-from sapwood.programs.claude_code.turn_stream import ClaudeTurnStream, TurnEvent, decode_stream_row
+from sapwood.programs.claude_code.output_stream import (
+    ClaudeTurnStream,
+    TurnEvent,
+    decode_stream_row,
+)
 
 USAGE = {
     "input_tokens": 1,
