@@ -119,8 +119,8 @@ _SENTENCES = frozenset({"Decisions", "Open questions", "Still failing"})
 def render_ledger(ledger: Ledger) -> str:
     """Returns the ledger as a few lines; empty if the ledger is empty.
 
-    >>> from sapwood.analysis.ledger.entries import Files
-    >>> render_ledger(Ledger(Files(created=(FileTouched("a.py"), FileTouched("b.py")))))
+    >>> from sapwood.analysis.ledger.entries import TouchedFiles
+    >>> render_ledger(Ledger(TouchedFiles(created=(FileTouched("a.py"), FileTouched("b.py")))))
     'Files created: a.py, b.py'
     """
     files = ledger.files

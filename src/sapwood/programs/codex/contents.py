@@ -105,7 +105,7 @@ def is_announcement(item: rows.Item, *, asked: bool) -> bool:
 def is_own_compaction(row: rows.Item) -> bool:
     """Whether Codex itself compacted, not Sapwood: then there is a summary, which may be encrypted.
 
-    >>> is_own_compaction(Item(message="It is cold."))
+    >>> is_own_compaction(rows.Item(message="It is cold."))
     True
     """
     if row.message:
