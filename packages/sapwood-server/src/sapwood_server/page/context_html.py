@@ -27,7 +27,7 @@ from sapwood.display.quantities import money
 from sapwood_server.page.html_text import attribute, explained, line, size, text, time_ago
 
 _TREE_HELP = (
-    "A turn is one prompt with everything that answered it. Filled turns are in what the model "
+    "A turn is a prompt and everything that answered it. Filled turns are in what the model "
     "sees, hollow ones are not. The head is where that begins: drag it, or press h."
 )
 _LABELLED = 0.06
