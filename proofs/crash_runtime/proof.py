@@ -29,6 +29,7 @@ longer than `_ENDING` on a busy machine."""
 _CONFIG = """
 permissions = ["allow shell"]
 sandbox = "off"
+limits.deaths = 0  # the kills are the proof's, not those of a turn
 {settings}
 [base_urls]
 team = "{url}"

@@ -17,6 +17,8 @@ from proofs.crash_stream.stream_check import StoredTurn, missing_characters, sto
 from proofs.tui_tmux.terminal import Failed, Terminal
 from sapwood.app.connection import connect
 from sapwood.core.commands import InterruptTurn
+from sapwood.core.event_texts import notice
+from sapwood.core.events import ReplyLost
 from sapwood.core.ids import AgentId
 from sapwood.turns.clock_and_ids import command_meta
 from scripted_model import ModelRequest, Reply, ReplyLike, ScriptedModel
@@ -24,7 +26,8 @@ from scripted_model import ModelRequest, Reply, ReplyLike, ScriptedModel
 _WORDS = 60
 _MODEL = "claude-sonnet-5-5"
 _KEY = "ANTHROPIC_API_KEY"
-_NOTE = "Asked again"
+_NOTE = notice(ReplyLost())[1][:30]
+"""The first words of the row that says that a model was asked again."""
 
 KINDS = (
     "connection dropped",

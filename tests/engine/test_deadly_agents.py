@@ -115,6 +115,31 @@ async def test_a_process_that_was_only_slow_is_not_counted(tmp_path: Path) -> No
     assert not given_up
 
 
+async def test_without_a_limit_of_deaths_nobody_is_a_suspect_or_given_up(tmp_path: Path) -> None:
+    agents = ("a", "b", "c")
+    await queue(tmp_path / "log.db", *agents, after=7)
+    given_up: list[AgentId] = []
+
+    async def give_up(space: Space, agent: AgentId, deaths: int) -> None:
+        given_up.append(agent)
+
+    engine = ProcessEngine(
+        *(tmp_path / "log.db", DriveLimits(deaths=None)),
+        intervals=Intervals(poll=0.1, after_deaths=3600),
+        give_up=give_up,
+        is_worker=True,
+    )
+    recorder = DriveRecorder(hold=True)
+    await engine.launch(recorder.drive)
+    try:
+        await eventually(lambda: recorder.running.total() == 3)
+        recorder.release()
+        await eventually(lambda: recorder.done.total() == 3)
+    finally:
+        await engine.close()
+    assert not given_up
+
+
 async def test_the_turn_of_a_deadly_agent_fails_and_says_why(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

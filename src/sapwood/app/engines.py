@@ -144,6 +144,7 @@ def configured_limits(config: Config) -> DriveLimits:
         limits.per_user or None,
         limits.per_space or None,
         limits.share or None,
+        limits.deaths or None,
     )
 
 

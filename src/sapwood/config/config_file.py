@@ -285,7 +285,7 @@ class HookConfig(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class LimitConfig(Struct, frozen=True, forbid_unknown_fields=True):
-    """How many agents run at once; 0 for no limit."""
+    """How many agents run at once, and how many deaths a turn survives; 0 for no limit."""
 
     per_model: Annotated[
         Natural,
@@ -314,6 +314,14 @@ class LimitConfig(Struct, frozen=True, forbid_unknown_fields=True):
             "Maximum number of one space's agents that one worker runs at once. 0 means no limit."
         ),
     ] = 0
+    deaths: Annotated[
+        int,
+        Meta(ge=0, le=100),
+        explained(
+            "How many processes may die while they run the same turn; then it fails. 0 means any "
+            "number, for machines that are often taken away."
+        ),
+    ] = 4
 
 
 class RetentionConfig(Struct, frozen=True, forbid_unknown_fields=True):

@@ -17,12 +17,6 @@ RETRY_AFTER = (1.0, 2.0, 4.0)
 LOG_RETRY_SECONDS = 1.0
 """Seconds to wait before each retry while the log's database cannot be reached."""
 
-SUSPECT_DEATHS = 2
-"""An agent in whose drives so many processes have died is driven without others of that kind."""
-
-MAX_DEATHS = 4
-"""An agent in whose drives so many processes have died is not driven any more."""
-
 GiveUp = Callable[[Space, AgentId, int], Awaitable[None]]
 """Ends the turn of an agent in whose drives so many processes have died."""
 
@@ -113,11 +107,9 @@ def is_own_cancellation(problem: BaseException) -> bool:
     return cancelled and task is not None and task.cancelling() > 0
 
 
-def log_given_up(agent: AgentId) -> None:
+def log_given_up(agent: AgentId, deaths: int) -> None:
     """Logs that an agent is not driven any more, because of the deaths."""
-    _log.error(
-        "Agent '%s' is no longer run: %d processes died while running it.", agent, MAX_DEATHS
-    )
+    _log.error("Agent '%s' is no longer run: %d processes died while running it.", agent, deaths)
 
 
 def log_suspect(agent: AgentId, deaths: int) -> None:

@@ -33,7 +33,7 @@ class EnginePlugin(Protocol):
 class CountsDeaths(Protocol):
     """An engine that knows in which drives processes died.
 
-    `give_up` is awaited instead of the next drive after `MAX_DEATHS` of them.
+    `give_up` is awaited instead of the next drive after `DriveLimits.deaths` of them.
     """
 
     give_up: GiveUp | None

@@ -9,14 +9,17 @@ from msgspec import Struct, structs
 
 from sapwood.engine.drives import RETRY_AFTER
 
+_SUSPECT_DEATHS = 2
+"""An agent in whose drives so many processes have died is driven without others of that kind."""
+
 
 class DriveLimits(Struct, frozen=True):
     """How many drives may run at once: in one worker, for one model, one user and one space.
 
     The limits for models, users and spaces count the drives of all workers. A user is the owner of
     an agent, in one space. `share` is the most drives of one space in one worker, so that others
-    find a free place there. All workers of a database must have the same limits. None means no
-    limit.
+    find a free place there. So many processes may die in drives of one agent; then its turn fails.
+    All workers of a database must have the same limits. None means no limit.
 
     >>> limits = DriveLimits(per_worker=100, per_user=3)
     >>> limits.per_user, limits.shared().share
@@ -28,6 +31,7 @@ class DriveLimits(Struct, frozen=True):
     per_user: int | None = None
     per_space: int | None = None
     share: int | None = None
+    deaths: int | None = 4
 
     @property
     def counts_keys(self) -> bool:
@@ -37,6 +41,14 @@ class DriveLimits(Struct, frozen=True):
     def shared(self) -> "DriveLimits":
         """The limits of a worker for several spaces: one space may take half of it, or `share`."""
         return self if self.share else structs.replace(self, share=max(1, self.per_worker // 2))
+
+    def is_suspect(self, deaths: int) -> bool:
+        """Whether an agent may be the cause if so many processes died in its drives."""
+        return self.deaths is not None and deaths >= min(_SUSPECT_DEATHS, self.deaths)
+
+    def is_deadly(self, deaths: int) -> bool:
+        """Whether so many processes died in the drives of an agent that its turn fails."""
+        return self.deaths is not None and deaths >= self.deaths
 
 
 class Intervals(Struct, frozen=True):

@@ -22,8 +22,6 @@ from sapwood.core.errors import LogUnavailable
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import AvailabilityListener
 from sapwood.engine.drives import (
-    MAX_DEATHS,
-    SUSPECT_DEATHS,
     DriveFunction,
     EngineError,
     GiveUp,
@@ -317,7 +315,7 @@ class ProcessEngine:
                 held.seen = held.woken
                 async with self._places.slot(""):  # timers may have ended together
                     await drive_with_retries(
-                        self._given_up if self._is_deadly(request) else drive,
+                        self._given_up(request) if self._is_deadly(request) else drive,
                         request.space,
                         request.agent,
                         self._intervals.retry_after,
@@ -334,17 +332,22 @@ class ProcessEngine:
             held.task = None
 
     def _is_deadly(self, request: WakeRequest) -> bool:
-        return self._give_up is not None and self._deaths(request) >= MAX_DEATHS
+        return self._give_up is not None and self._limits.is_deadly(self._deaths(request))
 
     def _deaths(self, request: WakeRequest) -> int:
         """How many processes died in drives of this agent. One that beats again was only slow."""
         return len(set(died_in(request.drive)) - self._alive)
 
-    async def _given_up(self, space: Space, agent: AgentId) -> None:
+    def _given_up(self, request: WakeRequest) -> DriveFunction:
         """Instead of a drive: every process that began one has died."""
-        assert self._give_up is not None
-        log_given_up(agent)
-        await self._give_up(space, agent, MAX_DEATHS)
+        give_up, deaths = self._give_up, self._deaths(request)
+        assert give_up is not None
+
+        async def end_turn(space: Space, agent: AgentId) -> None:
+            log_given_up(agent, deaths)
+            await give_up(space, agent, deaths)
+
+        return end_turn
 
     async def _finish(self, database: WakeDatabase, held: _Held) -> None:
         """Deletes the request, unless the agent was woken meanwhile, here or elsewhere.
@@ -456,7 +459,7 @@ class ProcessEngine:
         after it was seen, so that it does not end the last process before the others are back. One
         that is given up has no drive, so it does not wait.
         """
-        suspects = [each for each in waiting if self._deaths(each) >= SUSPECT_DEATHS]
+        suspects = [each for each in waiting if self._limits.is_suspect(self._deaths(each))]
         now, before = monotonic(), self._seen_suspects
         for each in suspects:
             if each.drive not in before and not self._is_deadly(each):
@@ -464,7 +467,7 @@ class ProcessEngine:
                     log_suspect(each.agent, self._deaths(each))
         self._seen_suspects = since = {each.drive: before.get(each.drive, now) for each in suspects}
         running = (self._deaths(held.request) for held in self._held.values() if held.task)
-        if max(running, default=0) >= SUSPECT_DEATHS:
+        if self._limits.is_suspect(max(running, default=0)):
             ready: list[WakeRequest] = []
         else:
             rest = self._intervals.after_deaths

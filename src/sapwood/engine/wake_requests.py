@@ -78,7 +78,7 @@ class WakeRequest(Struct, frozen=True):
 
 
 _DIED = "+"
-_MAX_KEPT = 8
+_MAX_KEPT = 100
 
 
 def new_drive_id(before: str = "") -> str:

@@ -16,8 +16,6 @@ from sapwood.core.errors import LogUnavailable
 from sapwood.core.ids import AgentId, Space
 from sapwood.engine import drives
 from sapwood.engine.drives import (
-    MAX_DEATHS,
-    SUSPECT_DEATHS,
     DriveFunction,
     GiveUp,
     NotServed,
@@ -81,11 +79,11 @@ class DriveActivity:
         await _require_current(tries)
         try:
             with self._shown_alive(order, tries):
-                if self._give_up is not None and tries.deaths >= MAX_DEATHS:
-                    log_given_up(AgentId(order.agent))
+                if self._give_up is not None and self._limits.is_deadly(tries.deaths):
+                    log_given_up(AgentId(order.agent), tries.deaths)
                     await self._give_up(Space(order.space), AgentId(order.agent), tries.deaths)
                 else:
-                    if tries.is_suspect:
+                    if self._limits.is_suspect(tries.deaths):
                         log_suspect(AgentId(order.agent), tries.deaths)
                     await self._drive(Space(order.space), AgentId(order.agent))
         except NotServed as problem:
@@ -122,7 +120,7 @@ class DriveActivity:
         in whose drives processes died are driven one at a time, so that the next death shows which
         one is the cause.
         """
-        if self._suspects and tries.is_suspect:
+        if self._suspects and self._limits.is_suspect(tries.deaths):
             tries.send_ended()
             raise _retry("Another agent that may end this worker runs.", _pause_elsewhere())
         running = sum(space == order.space for space, _ in self._running)
@@ -162,7 +160,7 @@ class DriveActivity:
         assert task is not None
         key = (order.space, order.agent)
         self._running[key] = task
-        if tries.is_suspect:
+        if self._limits.is_suspect(tries.deaths):
             self._suspects.add(key)
         beating = asyncio.create_task(self._beat(tries))
         try:
@@ -196,11 +194,6 @@ class _Tries(Struct, frozen=True):
         details = activity.info().heartbeat_details
         failures, deaths, is_driven = (*details, *(0, 0, False)[len(details) :])
         return cls(int(failures), int(deaths), bool(is_driven))
-
-    @property
-    def is_suspect(self) -> bool:
-        """Whether the agent may be the cause of the deaths."""
-        return self.deaths >= SUSPECT_DEATHS
 
     def after_last(self) -> "_Tries":
         """With one more death if the try before has not said that it ended."""
