@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 Topic = tuple[Space, AgentId | None]
-"""One agent, or with None every agent of a space; or the words of a reply, see `words_of`."""
+"""One agent, or with None every agent of a space; or as `words_of` and `watchers_of` return."""
 
 _CHANNEL = "sapwood"
 """For what concerns no space, and from earlier versions all. A space adds a number to it."""
@@ -54,6 +54,11 @@ def words_of(agent: AgentId) -> AgentId:
     They change several times a second, and most followers want the events alone.
     """
     return AgentId(f"{agent}\0words")
+
+
+def watchers_of(agent: AgentId) -> AgentId:
+    """Those who watch the words of an agent, in a topic: they notify the one who stores them."""
+    return AgentId(f"{agent}\0watchers")
 
 
 def channel_of(space: Space) -> str:

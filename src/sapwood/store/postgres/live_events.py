@@ -17,7 +17,7 @@ from sapwood.core.log_values import (
     TailedEvent,
     steps_with_gaps,
 )
-from sapwood.store.postgres.commit_notifier import CommitNotifier, words_of
+from sapwood.store.postgres.commit_notifier import CommitNotifier, watchers_of, words_of
 from sapwood.store.postgres.connections import Reader, ReaderPool
 from sapwood.store.postgres.cursor_places import CursorPlaces
 from sapwood.store.postgres.event_table import (
@@ -99,7 +99,7 @@ class LiveEvents:
         self, space: Space, agent: AgentId, after: int
     ) -> AsyncIterator[Recorded | LiveWords]:
         """As `follow`, and the words of the reply that is arriving whenever there are more."""
-        reader, shown, is_woken = self._readers.of(space), "", False
+        reader, shown, is_woken, reply = self._readers.of(space), "", False, 0
         with (
             self._notifier.subscribe(space, agent) as commits,
             self._notifier.subscribe(space, agent) as signal,
@@ -119,6 +119,9 @@ class LiveEvents:
                     continue
                 arriving = await self._unless_closed(self._words(reader, space, agent))
                 for words in arriving:
+                    if words.asked != reply:
+                        reply = words.asked
+                        self._notifier.notify({(space, watchers_of(agent))})
                     if words.asked <= after and words.command != shown:
                         shown = words.command
                         yield words

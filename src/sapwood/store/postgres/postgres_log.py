@@ -1,7 +1,8 @@
 """The log in a PostgreSQL database. It passes each call to the module that has the statements."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from types import CoroutineType
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -13,7 +14,7 @@ from sapwood.core.erasure import Erasure, Hold, Senders, UnfinishedErasure
 from sapwood.core.errors import SpaceMoved, SpaceStopped
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, Space
-from sapwood.core.live_words import LiveWords
+from sapwood.core.live_words import AwaitWatcher, LiveWords
 from sapwood.core.log_values import (
     AgentSummary,
     AvailabilityListener,
@@ -33,6 +34,7 @@ from sapwood.store.postgres.commit_notifier import (
     AdvisoryLock,
     CommitNotifier,
     Topic,
+    watchers_of,
     words_of,
 )
 from sapwood.store.postgres.commit_queue import CommitJob
@@ -291,6 +293,12 @@ class PostgresLog:
         if saved:
             self._notifier.notify({(space, words_of(agent))})
         return saved
+
+    @contextmanager
+    def watched_words(self, space: Space, agent: AgentId) -> Generator[AwaitWatcher]:
+        """Those who watch notify this process."""
+        with self._notifier.subscribe(space, watchers_of(agent)) as signal:
+            yield signal.wait
 
     async def words(self, space: Space, agent: AgentId) -> LiveWords | None:
         return await find_words(self._of(space), space, agent, await self._cipher(space))
