@@ -86,6 +86,8 @@ class CommitSignal:
 
     async def wait(self, seconds: float) -> bool:
         """Waits at most `seconds`; returns whether the signal was set."""
+        if self._event.is_set():
+            return True
         try:
             async with asyncio.timeout(seconds):
                 await self._event.wait()

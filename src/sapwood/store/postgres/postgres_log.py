@@ -45,7 +45,7 @@ from sapwood.store.postgres.fulltext import PostgresIndexer, search_words
 from sapwood.store.postgres.group_commit import WriterPool
 from sapwood.store.postgres.key_table import KeyTable, list_keys, renew_keys
 from sapwood.store.postgres.live_events import LiveEvents
-from sapwood.store.postgres.live_word_table import LiveWordWriter, find_words
+from sapwood.store.postgres.live_word_table import LiveWordReader, LiveWordWriter
 from sapwood.store.postgres.meaning_table import sign_events
 from sapwood.store.postgres.move_table import is_interrupted, require_here, when_here
 from sapwood.store.postgres.schema import WalledPool, shift_of, walled_server
@@ -114,13 +114,14 @@ class PostgresLog:
             self._walls = [self._space_readers, space_scanners]
         self._writers = WriterPool(server, writers, self._announce)
         self._live_words = LiveWordWriter(readers)
+        self._word_reader = LiveWordReader(self._space_readers)
         self._notifier = CommitNotifier(server)
         self._shift = shift
         settled = Settled(self._scanners, shift)
         self._places = CursorPlaces(self._scanners, space_scanners, settled)
         self._live_events = LiveEvents(
             *(self._space_readers, space_scanners, self._places),
-            *(self._notifier, poll, settled, self._keys, self.require_here),
+            *(self._notifier, poll, settled, self._word_reader, self._keys, self.require_here),
         )
         self._indexer = PostgresIndexer(self._scanners, shift, self._keys)
         self.tokens = TokenTable(readers, self._notifier)
@@ -301,7 +302,7 @@ class PostgresLog:
             yield signal.wait
 
     async def words(self, space: Space, agent: AgentId) -> LiveWords | None:
-        return await find_words(self._of(space), space, agent, await self._cipher(space))
+        return await self._word_reader.find(space, agent, await self._cipher(space))
 
     async def snapshot(
         self, space: Space, agent: AgentId, schema: str, at: int | None = None
