@@ -24,7 +24,7 @@ from scripted_model import ModelRequest, Reply, ReplyLike, ScriptedModel
 _WORDS = 60
 _MODEL = "claude-sonnet-5-5"
 _KEY = "ANTHROPIC_API_KEY"
-_NOTE = "Asked again"
+_NOTE = "Sapwood ended before this answer"
 
 KINDS = (
     "connection dropped",
