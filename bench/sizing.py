@@ -51,6 +51,7 @@ class Sizing(Struct):
     conversations: int
     turns: int
     seconds: float = 0.0
+    watched: bool = False
     log: int = 0
     events: int = 0
     engine: int = 0
@@ -115,6 +116,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--at-once", type=int, default=50, help="conversations that are asked")
     parser.add_argument("--reply-seconds", type=float, default=10.0, help="how long a reply takes")
+    parser.add_argument("--watched", action="store_true", help="show the words of each reply")
     parser.add_argument("--only", choices=("postgres", "sqlite"))
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args(arguments)
@@ -123,12 +125,12 @@ def main(arguments: list[str]) -> int:
     found: list[Sizing] = []
     if given.only != "sqlite":
         with cluster() as server:
-            postgres = Sizing("PostgreSQL", chats, turns, seconds)
+            postgres = Sizing("PostgreSQL", chats, turns, seconds, given.watched)
             asyncio.run(_measure_postgres(postgres, server, given.at_once))
             found.append(postgres)
     if given.only != "postgres":
         with tempfile.TemporaryDirectory(prefix="sapwood-sizing-") as folder:
-            sqlite = Sizing("SQLite", chats, turns, seconds)
+            sqlite = Sizing("SQLite", chats, turns, seconds, given.watched)
             asyncio.run(_measure_sqlite(sqlite, Path(folder) / "log.db", given.at_once))
             found.append(sqlite)
     for sizing in found:
@@ -241,7 +243,7 @@ async def _ask(
     look: Callable[[], Awaitable[None]],
 ) -> dict[str, float]:
     """Runs so many conversations; returns what the web server tells about itself."""
-    arguments = [address, *map(str, (conversations, sizing.turns, at_once))]
+    arguments = [address, *map(str, (conversations, sizing.turns, at_once, int(sizing.watched)))]
     client = await create_subprocess_exec(
         *(sys.executable, "-m", "bench.sizing_client", *arguments), env=environment, stdout=PIPE
     )

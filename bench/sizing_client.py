@@ -1,4 +1,6 @@
-"""`python -m bench.sizing_client ADDRESS CONVERSATIONS TURNS AT_ONCE`: asks as a web server does.
+"""`python -m bench.sizing_client ADDRESS CONVERSATIONS TURNS AT_ONCE WATCHED` asks like a server.
+
+With `1` for WATCHED it also reads the words of the replies while they arrive.
 
 Prints one JSON object: the seconds of CPU that this process took, its memory in megabytes, and the
 bytes that it wrote to the disk.
@@ -30,7 +32,7 @@ def words(chance: random.Random, letters: int) -> str:
     return " ".join(text)
 
 
-async def _ask(address: str, conversations: int, turns: int, at_once: int) -> None:
+async def _ask(address: str, conversations: int, turns: int, at_once: int, watched: int) -> None:
     chance = random.Random(1)
     free = asyncio.Semaphore(at_once)
     async with sapwood.open(address) as db:
@@ -39,7 +41,11 @@ async def _ask(address: str, conversations: int, turns: int, at_once: int) -> No
             async with free:
                 agent = await db.start(f"chat {number}", model=MODEL, owner=f"user-{number}")
                 for _ in range(turns):
-                    await agent.ask(words(chance, _PROMPT))
+                    turn = agent.ask(words(chance, _PROMPT))
+                    if watched:
+                        async for _ in turn:
+                            pass
+                    await turn
 
         await asyncio.gather(*map(converse, range(conversations)))
 

@@ -5,6 +5,7 @@ Use it on one event loop only.
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from msgspec import structs
 
@@ -23,7 +24,7 @@ from sapwood.core.erasure import (
 )
 from sapwood.core.events import SYSTEM, Recorded, WordsErased
 from sapwood.core.ids import AgentId, CommandId, Space
-from sapwood.core.live_words import LiveWords
+from sapwood.core.live_words import AwaitWatcher, LiveWords, always_watched
 from sapwood.core.log_values import (
     AgentSummary,
     Commit,
@@ -120,6 +121,10 @@ class MemoryLog:
             data.words[agent] = words
             self._wake_followers()
         return fits
+
+    def watched_words(self, space: Space, agent: AgentId) -> AbstractContextManager[AwaitWatcher]:
+        """It does not look who watches."""
+        return nullcontext(always_watched)
 
     async def words(self, space: Space, agent: AgentId) -> LiveWords | None:
         """The words of the reply that is arriving; None if there are none."""

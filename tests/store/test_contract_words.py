@@ -166,3 +166,14 @@ async def test_who_watches_in_another_process_gets_the_words(
     await asyncio.sleep(0.1)
     await asked.save_words(space, ADA, ASKED, first, None)
     assert await watched == [first]
+
+
+@on_databases
+async def test_who_stores_words_learns_that_another_process_watches_them(
+    asked: Log, space: Space, open_log: OpenLog
+) -> None:
+    other, first = await open_log(), words("Once")
+    with asked.watched_words(space, ADA) as wait_for_watcher:
+        await asked.save_words(space, ADA, ASKED, first, None)
+        assert await take(other.watch(space, ADA, ASKED), 1) == [first]
+        assert await wait_for_watcher(30.0)

@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import AbstractContextManager, aclosing, asynccontextmanager, nullcontext
 from pathlib import Path
-from typing import TypeVar
+from types import SimpleNamespace
+from typing import TypeVar, cast
 
 import pytest
 from hypothesis import given
@@ -14,6 +15,7 @@ from msgspec import Struct
 from sapwood.api import Agent, Sapwood
 from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import Connection, connect
+from sapwood.core.commands import CommandMeta, StreamReply
 from sapwood.core.content import ReplyPart, Text
 from sapwood.core.errors import LogUnavailable
 from sapwood.core.events import (
@@ -26,14 +28,16 @@ from sapwood.core.events import (
     TurnFailed,
     TurnInterrupted,
 )
-from sapwood.core.ids import Space
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.live_words import AwaitWatcher
 from sapwood.core.log_values import Commit, Receipt
 from sapwood.core.model_calls import Answer, Delta, Failure, ToolSpec
 from sapwood.core.view import Request
 from sapwood.engine import LocalEngine
 from sapwood.redaction import mask_secrets
 from sapwood.testing import NoTools
-from sapwood.turns.reply_stream import MaskedStream
+from sapwood.turns.dispatch import Dispatcher, Done
+from sapwood.turns.reply_stream import MaskedStream, ReplyStream
 
 TOKEN = "ghp_0aB1cD2eF3gH4iJ5kL6mN7oP8qR9sT0uV1wX"
 T = TypeVar("T")
@@ -280,6 +284,37 @@ async def test_an_answer_is_stored_once_the_log_is_back_and_not_asked_for_again(
         events = await at.agent.events()
         assert at.model.calls == 1
         assert [e.kind for e in events].count("reply.added") == 1
+
+
+async def test_words_that_nobody_watches_are_stored_less_often(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("sapwood.turns.reply_stream.INTERVAL", 0.001)
+    monkeypatch.setattr("sapwood.turns.reply_stream.UNWATCHED", 600.0)
+    stored, watched = asyncio.Queue[str](), asyncio.Event()
+
+    async def store(command: StreamReply, meta: CommandMeta) -> Done:
+        stored.put_nowait(text_of(command.parts))
+        return Done("")
+
+    async def wait_for_watcher(seconds: float) -> bool:
+        return await asyncio.wait_for(watched.wait(), seconds)
+
+    def watched_words(space: str, agent: AgentId) -> AbstractContextManager[AwaitWatcher]:
+        return nullcontext(wait_for_watcher)
+
+    log = SimpleNamespace(watched_words=watched_words)
+    given = SimpleNamespace(log=log, space="main", masked=str, dispatch=store)
+    stream = ReplyStream(cast("Dispatcher", given), AgentId("ada"), 2, 3, "oak")
+    async with asyncio.timeout(30):
+        stream.add(Delta("text", "Once "))
+        assert await stored.get() == "Once "
+        stream.add(Delta("text", "upon "))
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(stored.get(), 0.1)
+        watched.set()
+        assert await stored.get() == "upon "
+        await stream.close()
 
 
 @given(st.lists(st.text(alphabet="ab \n-", max_size=6), max_size=12), st.booleans())

@@ -4,7 +4,7 @@ Each agent has at most one such value. It is replaced while words arrive, and go
 that ends the reply.
 """
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import assert_never
 
 from msgspec import Struct, structs
@@ -12,6 +12,14 @@ from msgspec import Struct, structs
 from sapwood.core.content import File, ReplyPart, Text, Thinking, ToolCall
 from sapwood.core.ids import CommandId
 from sapwood.core.model_calls import Delta
+
+AwaitWatcher = Callable[[float], Awaitable[bool]]
+"""Waits at most so many seconds until anybody watches the words; returns whether anybody does."""
+
+
+async def always_watched(seconds: float) -> bool:
+    """For a log that cannot know whether anybody watches."""
+    return True
 
 
 class LiveWords(Struct, frozen=True):

@@ -5,11 +5,12 @@ whether an id exists.
 """
 
 from collections.abc import AsyncIterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Protocol, runtime_checkable
 
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, Space
-from sapwood.core.live_words import LiveWords
+from sapwood.core.live_words import AwaitWatcher, LiveWords
 from sapwood.core.log_values import (
     AgentSummary,
     Commit,
@@ -63,6 +64,13 @@ class Log(Protocol):
         They survive the end of any process. `before` is the command of the words before; None if
         these are the first ones. Returns false, and changes nothing, if others have changed the
         words, or if the agent is not at `version` when the first ones are stored.
+        """
+        ...
+
+    def watched_words(self, space: Space, agent: AgentId) -> AbstractContextManager[AwaitWatcher]:
+        """In the block, the function waits until anybody has watched the agent's words in it.
+
+        Somebody who begins to watch is known a moment after he got the words that are stored.
         """
         ...
 

@@ -2,7 +2,8 @@
 
 They are stored beside the log, and go into it when the reply ends. So whatever is killed when, each
 word that a person saw as an answer is kept. The first piece is stored after `FIRST` seconds, and
-the next ones after `INTERVAL` seconds each. A reply that is complete before that needs no piece.
+the next ones after `INTERVAL` seconds each, or `UNWATCHED` while nobody watches. A reply that is
+complete before that needs no piece.
 
 A secret may arrive in several pieces, and a mask finds only whole ones. So a piece ends where a
 secret cannot go on, and it is masked together with the text before it.
@@ -19,6 +20,7 @@ from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall
 from sapwood.core.errors import LogError
 from sapwood.core.events import Actor
 from sapwood.core.ids import AgentId
+from sapwood.core.live_words import AwaitWatcher
 from sapwood.core.model_calls import Delta
 from sapwood.core.refusals import Refusal
 from sapwood.core.turn import joined_parts
@@ -28,6 +30,9 @@ from sapwood.turns.dispatch import Dispatcher
 
 INTERVAL = 0.2
 """Seconds between two stored pieces of one reply."""
+
+UNWATCHED = 1.0
+"""The same while nobody watches the reply: so much of it is lost if the process is killed."""
 
 FIRST = 0.1
 """Seconds from the first word of a reply to its first piece."""
@@ -145,7 +150,12 @@ class ReplyStream:
 
     async def _store_pieces(self) -> None:
         await self._arrived.wait()
-        await asyncio.sleep(FIRST)
+        log, space = self._dispatcher.log, self._dispatcher.space
+        with log.watched_words(space, self._agent) as wait_for_watcher:
+            await asyncio.sleep(FIRST)
+            await self._store_until_over(wait_for_watcher)
+
+    async def _store_until_over(self, wait_for_watcher: AwaitWatcher) -> None:
         while not self._over:
             await self._arrived.wait()
             self._arrived.clear()
@@ -155,6 +165,7 @@ class ReplyStream:
                 # A piece is stored wholly or not at all, also if the reply is complete meanwhile.
                 await asyncio.shield(self._store())
                 await asyncio.sleep(max(0.0, started + INTERVAL - time.monotonic()))
+                await wait_for_watcher(started + UNWATCHED - time.monotonic())
 
     async def _store(self) -> None:
         """Stores the pieces that are ready. If the log is away, stores them again later."""

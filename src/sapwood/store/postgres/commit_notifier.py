@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 Topic = tuple[Space, AgentId | None]
-"""One agent, or with None every agent of a space; or the words of a reply, see `words_of`."""
+"""One agent, or with None every agent of a space; or as `words_of` and `watchers_of` return."""
 
 _CHANNEL = "sapwood"
 """For what concerns no space, and from earlier versions all. A space adds a number to it."""
@@ -56,6 +56,11 @@ def words_of(agent: AgentId) -> AgentId:
     return AgentId(f"{agent}\0words")
 
 
+def watchers_of(agent: AgentId) -> AgentId:
+    """Those who watch the words of an agent, in a topic: they notify the one who stores them."""
+    return AgentId(f"{agent}\0watchers")
+
+
 def channel_of(space: Space) -> str:
     """The channel of a space, one of 256."""
     return f"{_CHANNEL}_{topic_key(space)[:2]}"
@@ -81,6 +86,8 @@ class CommitSignal:
 
     async def wait(self, seconds: float) -> bool:
         """Waits at most `seconds`; returns whether the signal was set."""
+        if self._event.is_set():
+            return True
         try:
             async with asyncio.timeout(seconds):
                 await self._event.wait()

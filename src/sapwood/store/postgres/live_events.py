@@ -17,8 +17,8 @@ from sapwood.core.log_values import (
     TailedEvent,
     steps_with_gaps,
 )
-from sapwood.store.postgres.commit_notifier import CommitNotifier, words_of
-from sapwood.store.postgres.connections import Reader, ReaderPool
+from sapwood.store.postgres.commit_notifier import CommitNotifier, watchers_of, words_of
+from sapwood.store.postgres.connections import ReaderPool
 from sapwood.store.postgres.cursor_places import CursorPlaces
 from sapwood.store.postgres.event_table import (
     COLUMNS,
@@ -27,7 +27,7 @@ from sapwood.store.postgres.event_table import (
     recorded_of,
 )
 from sapwood.store.postgres.key_table import KeyTable
-from sapwood.store.postgres.live_word_table import find_words
+from sapwood.store.postgres.live_word_table import LiveWordReader
 from sapwood.store.postgres.settled import PASSED, Settled
 
 T = TypeVar("T")
@@ -68,6 +68,7 @@ class LiveEvents:
         notifier: CommitNotifier,
         poll: float,
         settled: Settled,
+        live_words: LiveWordReader,
         keys: KeyTable | None = None,
         require_here: Callable[[Space], Awaitable[None]] | None = None,
     ) -> None:
@@ -80,6 +81,7 @@ class LiveEvents:
         self._notifier = notifier
         self._poll = poll
         self._settled = settled
+        self._live_words = live_words
 
     async def follow(self, space: Space, agent: AgentId, after: int) -> AsyncIterator[Recorded]:
         """Every event of one agent after a version, then each new one."""
@@ -99,7 +101,7 @@ class LiveEvents:
         self, space: Space, agent: AgentId, after: int
     ) -> AsyncIterator[Recorded | LiveWords]:
         """As `follow`, and the words of the reply that is arriving whenever there are more."""
-        reader, shown, is_woken = self._readers.of(space), "", False
+        shown, is_woken, reply = "", False, 0
         with (
             self._notifier.subscribe(space, agent) as commits,
             self._notifier.subscribe(space, agent) as signal,
@@ -117,8 +119,11 @@ class LiveEvents:
                 if len(page) == _PAGE:
                     is_woken = False
                     continue
-                arriving = await self._unless_closed(self._words(reader, space, agent))
+                arriving = await self._unless_closed(self._words(space, agent))
                 for words in arriving:
+                    if words.asked != reply:
+                        reply = words.asked
+                        self._notifier.notify({(space, watchers_of(agent))})
                     if words.asked <= after and words.command != shown:
                         shown = words.command
                         yield words
@@ -138,9 +143,9 @@ class LiveEvents:
         if self._require_here is not None and not self._notifier.closed:
             await self._require_here(space)
 
-    async def _words(self, reader: Reader, space: Space, agent: AgentId) -> list[LiveWords]:
+    async def _words(self, space: Space, agent: AgentId) -> list[LiveWords]:
         cipher = None if self._keys is None else await self._keys.of(space)
-        words = await find_words(reader, space, agent, cipher)
+        words = await self._live_words.find(space, agent, cipher)
         return [] if words is None else [words]
 
     async def tail(self, space: Space, after: Cursor) -> AsyncIterator[TailedEvent]:

@@ -1,18 +1,23 @@
 """Statements about the words of replies that are still arriving.
 
 Each reply stores its words several times a second. Words that arrive while others are being stored,
-and for a moment after that, are stored together in one statement.
+and for a moment after that, are stored together in one statement. Those who watch are notified
+together, and read together.
 """
 
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from sapwood.core.errors import LogUnavailable, SpaceStopped
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.live_words import LiveWords
-from sapwood.store.postgres.connections import Reader, ReaderPool
+from sapwood.store.postgres.connections import ReaderPool
 from sapwood.store.space_cipher import SpaceCipher, open_live_words, seal_live_words
+
+if TYPE_CHECKING:
+    from sapwood.store.postgres.connections import Row
 
 # The lock waits for a commit that ends the reply, and lets such a commit wait.
 _FIRST = """
@@ -35,7 +40,9 @@ _NEXT = """
         AND known.asked = more.asked AND known.command = more.before
     RETURNING known.space, known.command
 """
-_FIND = "SELECT asked, command, data FROM sapwood.live_words WHERE space = $1 AND agent = $2"
+_FIND = """
+    SELECT agent, asked, command, data FROM sapwood.live_words WHERE space = $1 AND agent = ANY($2)
+"""
 
 _PAUSE = 0.05
 """Seconds after a statement in which words wait for the next one."""
@@ -118,9 +125,26 @@ def _may_concern_one(problem: Exception) -> bool:
     return isinstance(problem, SpaceStopped) or not isinstance(problem, LogUnavailable)
 
 
-async def find_words(
-    reader: Reader, space: Space, agent: AgentId, cipher: SpaceCipher | None
-) -> LiveWords | None:
-    """The words of an agent."""
-    row = await reader.fetchrow(_FIND, space, agent)
-    return open_live_words(cipher, agent, *row) if row else None
+class LiveWordReader:
+    """Reads the words of replies. Who asks in the same moment shares one statement."""
+
+    def __init__(self, readers: ReaderPool) -> None:
+        self._readers = readers
+        self._next: dict[Space, tuple[list[AgentId], asyncio.Task[dict[str, Row]]]] = {}
+
+    async def find(
+        self, space: Space, agent: AgentId, cipher: SpaceCipher | None
+    ) -> LiveWords | None:
+        """The words of an agent."""
+        if space not in self._next:
+            agents = list[AgentId]()
+            self._next[space] = agents, asyncio.create_task(self._read(space, agents))
+        agents, reading = self._next[space]
+        agents.append(agent)
+        row = (await asyncio.shield(reading)).get(agent)
+        return open_live_words(cipher, *row) if row else None
+
+    async def _read(self, space: Space, agents: Sequence[AgentId]) -> "dict[str, Row]":
+        del self._next[space]
+        rows = await self._readers.of(space).fetch(_FIND, space, agents)
+        return {row["agent"]: row for row in rows}

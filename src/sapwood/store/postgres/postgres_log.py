@@ -1,7 +1,8 @@
 """The log in a PostgreSQL database. It passes each call to the module that has the statements."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from types import CoroutineType
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -13,7 +14,7 @@ from sapwood.core.erasure import Erasure, Hold, Senders, UnfinishedErasure
 from sapwood.core.errors import SpaceMoved, SpaceStopped
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, Space
-from sapwood.core.live_words import LiveWords
+from sapwood.core.live_words import AwaitWatcher, LiveWords
 from sapwood.core.log_values import (
     AgentSummary,
     AvailabilityListener,
@@ -33,6 +34,7 @@ from sapwood.store.postgres.commit_notifier import (
     AdvisoryLock,
     CommitNotifier,
     Topic,
+    watchers_of,
     words_of,
 )
 from sapwood.store.postgres.commit_queue import CommitJob
@@ -43,7 +45,7 @@ from sapwood.store.postgres.fulltext import PostgresIndexer, search_words
 from sapwood.store.postgres.group_commit import WriterPool
 from sapwood.store.postgres.key_table import KeyTable, list_keys, renew_keys
 from sapwood.store.postgres.live_events import LiveEvents
-from sapwood.store.postgres.live_word_table import LiveWordWriter, find_words
+from sapwood.store.postgres.live_word_table import LiveWordReader, LiveWordWriter
 from sapwood.store.postgres.meaning_table import sign_events
 from sapwood.store.postgres.move_table import is_interrupted, require_here, when_here
 from sapwood.store.postgres.schema import WalledPool, shift_of, walled_server
@@ -112,13 +114,14 @@ class PostgresLog:
             self._walls = [self._space_readers, space_scanners]
         self._writers = WriterPool(server, writers, self._announce)
         self._live_words = LiveWordWriter(readers)
+        self._word_reader = LiveWordReader(self._space_readers)
         self._notifier = CommitNotifier(server)
         self._shift = shift
         settled = Settled(self._scanners, shift)
         self._places = CursorPlaces(self._scanners, space_scanners, settled)
         self._live_events = LiveEvents(
             *(self._space_readers, space_scanners, self._places),
-            *(self._notifier, poll, settled, self._keys, self.require_here),
+            *(self._notifier, poll, settled, self._word_reader, self._keys, self.require_here),
         )
         self._indexer = PostgresIndexer(self._scanners, shift, self._keys)
         self.tokens = TokenTable(readers, self._notifier)
@@ -292,8 +295,14 @@ class PostgresLog:
             self._notifier.notify({(space, words_of(agent))})
         return saved
 
+    @contextmanager
+    def watched_words(self, space: Space, agent: AgentId) -> Generator[AwaitWatcher]:
+        """Those who watch notify this process."""
+        with self._notifier.subscribe(space, watchers_of(agent)) as signal:
+            yield signal.wait
+
     async def words(self, space: Space, agent: AgentId) -> LiveWords | None:
-        return await find_words(self._of(space), space, agent, await self._cipher(space))
+        return await self._word_reader.find(space, agent, await self._cipher(space))
 
     async def snapshot(
         self, space: Space, agent: AgentId, schema: str, at: int | None = None

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from pathlib import Path
 from sqlite3 import Connection
@@ -13,7 +14,7 @@ from sapwood import meaning
 from sapwood.core.erasure import Senders
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, Space
-from sapwood.core.live_words import LiveWords
+from sapwood.core.live_words import AwaitWatcher, LiveWords, always_watched
 from sapwood.core.log_values import (
     Commit,
     Cursor,
@@ -239,6 +240,10 @@ class SqliteLog:
         if saved:
             self._watcher.notify_words(space, agent)
         return saved
+
+    def watched_words(self, space: Space, agent: AgentId) -> AbstractContextManager[AwaitWatcher]:
+        """It cannot know: those who watch in other processes only read."""
+        return nullcontext(always_watched)
 
     async def follow(self, space: Space, agent: AgentId, after: int = 0) -> AsyncIterator[Recorded]:
         """Every event of one agent after a version, then each new one as it is committed."""

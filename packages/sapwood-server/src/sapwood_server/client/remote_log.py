@@ -5,7 +5,7 @@ only reads works on the log of the server, as in every other face.
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import AbstractContextManager, aclosing, nullcontext
 from functools import wraps
 from inspect import signature
 from types import CoroutineType
@@ -24,7 +24,7 @@ from sapwood.core.content import File, PromptPart, Text
 from sapwood.core.errors import LogError, RefusedError, SapwoodError
 from sapwood.core.events import HUMAN, Actor, ModelCalled, Pin, Recorded, ReplyAdded, ReplyLost
 from sapwood.core.ids import AgentId, CommandId, EventRef, Space
-from sapwood.core.live_words import LiveWords
+from sapwood.core.live_words import AwaitWatcher, LiveWords, always_watched
 from sapwood.core.log_values import (
     Cursor,
     Receipt,
@@ -137,6 +137,10 @@ class RemoteLog:
     save_words = _only_there(Log.save_words)
     words = _only_there(Log.words)
     working_spaces = _only_there(Log.working_spaces)
+
+    def watched_words(self, space: Space, agent: AgentId) -> AbstractContextManager[AwaitWatcher]:
+        """Nobody stores words from here."""
+        return nullcontext(always_watched)
 
     async def call(self, name: str, arguments: Mapping[str, object]) -> Any:
         """The answer of the server's log, of the type that the table of calls names."""
