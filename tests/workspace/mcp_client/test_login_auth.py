@@ -211,6 +211,47 @@ async def test_a_renewal_ends_although_the_call_is_cancelled(docs: LoginServer) 
     assert stored().refresh_token in docs.authorization.refresh
 
 
+async def test_a_renewal_that_is_answered_a_byte_at_a_time_ends_in_time(
+    docs: LoginServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sapwood.workspace.mcp_client.login_auth._SECONDS", 0.5)
+    login = await log_in(docs, expires=time.time() - 1)
+    docs.drip("/token")
+    async with opened(docs.url) as box:
+        assert await names(box) == []
+        assert "could not be renewed: it did not answer within 0.5 seconds. " in box.trouble
+    assert stored() == login
+    assert [path for _, path, _ in docs.requests].count("/token") == 1, "it is asked once"
+
+
+async def test_a_renewal_holds_up_neither_a_logout_nor_other_logins(docs: LoginServer) -> None:
+    login = await log_in(docs, expires=time.time() - 1)
+    docs.authorization.may_renew.clear()
+    async with opened(docs.url) as box:
+        renewal = asyncio.create_task(box.specs())
+        await until(lambda: any(path == "/token" for _, path, _ in docs.requests))
+        async with asyncio.timeout(5):
+            await asyncio.to_thread(McpLogins().update, "other", lambda _: login)
+            await asyncio.to_thread(McpLogins().update, "docs", lambda _: None)
+        docs.authorization.may_renew.set()
+        await renewal
+        assert McpLogins().find("docs", docs.url) is None, "the logout counts"
+        assert box.trouble == NEEDED
+
+
+async def test_who_waits_too_long_for_a_renewal_elsewhere_is_told(
+    docs: LoginServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sapwood.config.mcp_logins._LOCK_SECONDS", 0.2)
+    await log_in(docs, expires=time.time() - 1)
+    with McpLogins().renewing("docs"):
+        async with opened(docs.url) as box:
+            assert await names(box) == []
+            assert box.trouble.endswith("cannot be changed: another process is using it.")
+        with McpLogins().renewing("other"):
+            pass
+
+
 async def test_a_refresh_token_is_not_sent_where_its_address_redirects(docs: LoginServer) -> None:
     await log_in(docs)
     docs.authorization.expire_access()

@@ -175,6 +175,18 @@ async def test_nobody_who_logs_in_ends_the_login_in_time(docs: LoginServer) -> N
         await log_in(LoginRequest("docs", docs.url), ask, seconds=0.01)
 
 
+@pytest.mark.parametrize("path", ["/token", SERVER, RESOURCE])
+async def test_an_answer_that_comes_a_byte_at_a_time_ends_the_login_in_time(
+    docs: LoginServer, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.setattr("sapwood.workspace.mcp_client.oauth_login._SECONDS", 0.5)
+    docs.drip(path)
+    assert await refused(docs) == (
+        "The login to MCP server 'docs' failed: it did not answer within 0.5 seconds. "
+        "Nothing was stored."
+    )
+
+
 @pytest.mark.parametrize(
     ("address", "server"),
     [

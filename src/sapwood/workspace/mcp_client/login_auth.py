@@ -18,10 +18,13 @@ from mcp.shared.auth_utils import calculate_token_expiry, check_resource_allowed
 
 from sapwood.config.mcp_logins import McpLogin, McpLogins
 from sapwood.core.errors import SapwoodError
+from sapwood.workspace.mcp_client.limited_client import limited_client
 from sapwood.workspace.mcp_client.mcp_errors import McpLoginNeeded, McpServerError
 from sapwood.workspace.mcp_client.oauth_client import LoginInMemory, require_secure
 
-_SECONDS = 20.0
+_SECONDS = 10.0
+_RETRY_SECONDS = 10.0
+"""Seconds after a failed renewal in which no request waits for another."""
 _UNAUTHORIZED = 401
 _ENDED = frozenset({"invalid_grant", "invalid_client", "unauthorized_client"})
 """Answers to a refresh token after which only a new login helps (RFC 6749, section 5.2)."""
@@ -39,6 +42,8 @@ class LoginAuth(httpx2.Auth):
         self._next_step = next_step
         self._logins = McpLogins()
         self._renewing = asyncio.Lock()
+        self._failure: McpServerError | None = None
+        self._retry_at = 0.0
         self.problem: McpServerError | None = None
         self.tokens: tuple[str, ...] = ()
 
@@ -85,27 +90,34 @@ class LoginAuth(httpx2.Auth):
         A server may replace the refresh token, so an answer that is not stored ends the login.
         """
         async with self._renewing:
+            if time.monotonic() < self._retry_at:
+                self.problem = self._failure
+                return None
             try:
                 return await asyncio.to_thread(self._renew, sent)
             except SapwoodError as error:
-                self.problem = McpServerError(str(error))
+                self.problem = self._failure = McpServerError(str(error))
+                self._retry_at = time.monotonic() + _RETRY_SECONDS
                 return None
 
     def _renew(self, sent: McpLogin) -> McpLogin | None:
-        def change(stored: McpLogin | None) -> McpLogin | None:
-            if stored is None or stored.url != sent.url or stored.access_token != sent.access_token:
-                return stored  # another process has renewed or removed it
-            return self._refreshed(stored) if stored.refresh_token else stored.ended()
+        with self._logins.renewing(self._server):
+            stored = self._logins.find(self._server, self._url)
+            if stored is None or stored.access_token != sent.access_token:
+                return stored  # another process has renewed or deleted it
+            renewed = asyncio.run(self._refreshed(stored)) if stored.refresh_token else None
+            self._logins.update(
+                self._server,
+                lambda login: (renewed or stored.ended()) if login == stored else login,
+            )
+            return self._logins.find(self._server, self._url)
 
-        login = self._logins.update(self._server, change)
-        return login if login is not None and login.url == sent.url else None
-
-    def _refreshed(self, login: McpLogin) -> McpLogin:
+    async def _refreshed(self, login: McpLogin) -> McpLogin:
         require_secure(login.token_endpoint, self._url)
         data, headers = _refresh_request(login)
         try:
-            with httpx2.Client(timeout=_SECONDS) as client:
-                response = client.post(login.token_endpoint, data=data, headers=headers)
+            async with limited_client(seconds=_SECONDS) as client:
+                response = await client.post(login.token_endpoint, data=data, headers=headers)
         except httpx2.HTTPError as error:
             raise McpServerError(self._not_renewed(str(error) or type(error).__name__)) from error
         if not response.is_success:

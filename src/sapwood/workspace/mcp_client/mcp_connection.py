@@ -98,16 +98,16 @@ class McpConnection:
         client = self._open_client()
         found: list[Tool] = []
         cursor: str | None = None
-        for _ in range(_MAX_PAGES):
-            try:
-                async with asyncio.timeout(self._endpoint.start_timeout):
+        try:
+            async with asyncio.timeout(self._endpoint.start_timeout):
+                for _ in range(_MAX_PAGES):
                     page = await client.list_tools(cursor=cursor)
-            except Exception as error:
-                raise self._error(error, self._endpoint.start_timeout) from error
-            found += page.tools
-            cursor = page.next_cursor
-            if cursor is None:
-                break
+                    found += page.tools
+                    cursor = page.next_cursor
+                    if cursor is None:
+                        break
+        except Exception as error:
+            raise self._error(error, self._endpoint.start_timeout) from error
         return found
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> "CallToolResult":
@@ -191,11 +191,13 @@ class McpConnection:
         import httpx2
         from mcp.client.streamable_http import streamable_http_client
 
+        from sapwood.workspace.mcp_client.limited_client import limited_client
+
         self._auth = self._login_auth()
         # A server may keep a response open as long as the call takes.
         timeout = httpx2.Timeout(self._endpoint.start_timeout, read=self._endpoint.call_timeout + 5)
         async with (
-            httpx2.AsyncClient(
+            limited_client(
                 headers=self._endpoint.headers, timeout=timeout, auth=self._auth
             ) as client,
             streamable_http_client(self._endpoint.url, http_client=client) as streams,

@@ -24,11 +24,13 @@ from msgspec import Struct
 
 from sapwood.config.mcp_logins import McpLogin
 from sapwood.redaction import mask_secrets
+from sapwood.workspace.mcp_client.limited_client import limited_client
 from sapwood.workspace.mcp_client.login_callback import LoginCallback
 from sapwood.workspace.mcp_client.mcp_errors import McpServerError
 from sapwood.workspace.mcp_client.oauth_client import LoginInMemory, require_secure
 
-_SECONDS = 30.0
+_SECONDS = 15.0
+"""Seconds for each request of a login."""
 _MAX_REASON = 300
 _PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 
@@ -90,8 +92,8 @@ async def _authorize(request: LoginRequest, provider: OAuthClientProvider) -> No
         "Accept": "application/json, text/event-stream",
     }
     async with (
-        httpx2.AsyncClient(
-            auth=provider, timeout=_SECONDS, event_hooks={"request": [check]}
+        limited_client(
+            seconds=_SECONDS, auth=provider, timeout=_SECONDS, event_hooks={"request": [check]}
         ) as client,
         client.stream("POST", request.url, json=_PING, headers=headers),
     ):
