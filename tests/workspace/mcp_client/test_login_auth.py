@@ -1,6 +1,7 @@
 """Tokens of a login are sent to their server alone, renewed in time, and end with one sentence."""
 
 import asyncio
+import gzip
 import json
 import time
 from collections.abc import AsyncGenerator
@@ -222,6 +223,46 @@ async def test_a_renewal_that_is_answered_a_byte_at_a_time_ends_in_time(
         assert "could not be renewed: it did not answer within 0.5 seconds. " in box.trouble
     assert stored() == login
     assert [path for _, path, _ in docs.requests].count("/token") == 1, "it is asked once"
+
+
+BOMB = Response(gzip.compress(b" " * 2_000_000), headers={"Content-Encoding": "gzip"})
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (Response(b" " * 2_000_000), "its answer is larger than 1,000,000 bytes"),
+        (BOMB, "it sent a compressed answer, which was not asked for"),
+    ],
+)
+async def test_an_answer_without_end_to_a_renewal_is_not_read(
+    docs: LoginServer, reply: Response, reason: str
+) -> None:
+    login = await log_in(docs, expires=time.time() - 1)
+    docs.replies["/token"] = reply
+    async with opened(docs.url) as box:
+        assert await names(box) == []
+        assert f"could not be renewed: {reason}. " in box.trouble
+    assert stored() == login
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (b'{"jsonrpc": "2.0", "id": 1, "result": "%s"}' % (b"a" * 5_000_000), "4,000,000 bytes"),
+        (b'{"jsonrpc": "2.0",\n"OAK ASH ELM": 1}', "Failed to parse JSON response"),
+    ],
+)
+async def test_an_answer_of_an_mcp_server_that_is_none_is_told_on_one_line(
+    docs: LoginServer, reply: bytes, reason: str
+) -> None:
+    await log_in(docs)
+    docs.replies["/mcp"] = Response(reply, media_type="application/json")
+    async with opened(docs.url) as box:
+        assert await names(box) == []
+        assert reason in box.trouble
+        assert ("\n" in box.trouble, "OAK" in box.trouble) == (False, False)
+    assert {headers["accept-encoding"] for _, _, headers in docs.requests} == {"identity"}
 
 
 async def test_a_renewal_holds_up_neither_a_logout_nor_other_logins(docs: LoginServer) -> None:

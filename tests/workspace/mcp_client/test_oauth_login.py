@@ -175,6 +175,12 @@ async def test_nobody_who_logs_in_ends_the_login_in_time(docs: LoginServer) -> N
         await log_in(LoginRequest("docs", docs.url), ask, seconds=0.01)
 
 
+@pytest.mark.parametrize("path", ["/token", "/register", SERVER, RESOURCE])
+async def test_an_answer_without_end_ends_the_login(docs: LoginServer, path: str) -> None:
+    docs.replies[path] = Response(b" " * 2_000_000)
+    assert "failed: its answer is larger than 1,000,000 bytes." in await refused(docs)
+
+
 @pytest.mark.parametrize("path", ["/token", SERVER, RESOURCE])
 async def test_an_answer_that_comes_a_byte_at_a_time_ends_the_login_in_time(
     docs: LoginServer, monkeypatch: pytest.MonkeyPatch, path: str

@@ -1,4 +1,4 @@
-"""The HTTP client for servers that may do harm: what they answer ends in time.
+"""The HTTP client for servers that may do harm: what they answer has a largest size, and an end.
 
 The login to an MCP server, its renewal and the connection to the server use it.
 """
@@ -11,31 +11,54 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx2
 
+_OK = 200
 
-def limited_client(*, seconds: float | None = None, **options: Any) -> httpx2.AsyncClient:
-    """A client whose requests each end within `seconds`, if given, the whole answer included.
 
-    The usual timeouts count from one byte to the next, so a server that sends one now and then
-    would never meet them. `options` are those of `httpx2.AsyncClient`.
+HTTP_ERRORS = (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL)
+"""What requests of the client raise."""
+
+
+class AnswerTooLarge(httpx2.StreamError):
+    """A body was larger than the limit. What was read of it is dropped."""
+
+
+def limited_client(
+    *, max_bytes: int, seconds: float | None = None, **options: Any
+) -> httpx2.AsyncClient:
+    """A client that reads bodies up to this size.
+
+    Each request ends within `seconds`, if given, the whole answer included: the usual timeouts
+    count from one byte to the next, so a server that sends one now and then would never meet them.
+    A stream of events may be longer in all; its reader limits each event. `options` are those of
+    `httpx2.AsyncClient`.
     """
-    return httpx2.AsyncClient(transport=_LimitedTransport(seconds), **options)
+    return httpx2.AsyncClient(transport=_LimitedTransport(max_bytes, seconds), **options)
 
 
 class _LimitedTransport(httpx2.AsyncBaseTransport):
     """Sends requests, by the proxies of the environment, and limits their answers."""
 
-    def __init__(self, seconds: float | None) -> None:
+    def __init__(self, max_bytes: int, seconds: float | None) -> None:
+        self._max_bytes = max_bytes
         self._seconds = seconds
         self._direct = httpx2.AsyncHTTPTransport()
         self._proxies = _environment_proxies()
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """The response, whose body is read later."""
+        # A few bytes that are compressed can be a body of any size.
+        request.headers["Accept-Encoding"] = "identity"
         limit = _Limit(request, self._seconds)
         async with limit.in_time():
             response = await self._transport(request.url).handle_async_request(request)
         assert isinstance(response.stream, httpx2.AsyncByteStream)
-        response.stream = _LimitedStream(response.stream, limit)
+        if response.headers.get("content-encoding", "identity").lower() != "identity":
+            await response.stream.aclose()
+            raise httpx2.DecodingError(
+                "it sent a compressed answer, which was not asked for", request=request
+            )
+        max_bytes = None if _is_event_stream(request, response) else self._max_bytes
+        response.stream = _LimitedStream(response.stream, limit, max_bytes)
         return response
 
     async def aclose(self) -> None:
@@ -46,6 +69,13 @@ class _LimitedTransport(httpx2.AsyncBaseTransport):
     def _transport(self, url: httpx2.URL) -> httpx2.AsyncBaseTransport:
         proxy = self._proxies.get(url.scheme) or self._proxies.get("all")
         return self._direct if proxy is None or proxy_bypass(url.host) else proxy
+
+
+def _is_event_stream(request: httpx2.Request, response: httpx2.Response) -> bool:
+    """Whether the library reads the body event by event, and not as a whole."""
+    kind = response.headers.get("content-type", "").lower()
+    is_read = response.status_code == _OK and request.method in ("GET", "POST")
+    return is_read and kind.startswith("text/event-stream")
 
 
 def _environment_proxies() -> Mapping[str, httpx2.AsyncBaseTransport]:
@@ -80,17 +110,23 @@ class _Limit:
 class _LimitedStream(httpx2.AsyncByteStream):
     """The body of a response."""
 
-    def __init__(self, stream: httpx2.AsyncByteStream, limit: _Limit) -> None:
+    def __init__(
+        self, stream: httpx2.AsyncByteStream, limit: _Limit, max_bytes: int | None
+    ) -> None:
         self._stream = stream
         self._limit = limit
+        self._max_bytes = max_bytes
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        pieces = aiter(self._stream)
+        pieces, size = aiter(self._stream), 0
         while True:
             async with self._limit.in_time():
                 piece = await anext(pieces, None)
             if piece is None:
                 return
+            size += len(piece)
+            if self._max_bytes is not None and size > self._max_bytes:
+                raise AnswerTooLarge(f"its answer is larger than {self._max_bytes:,} bytes")
             yield piece
 
     async def aclose(self) -> None:

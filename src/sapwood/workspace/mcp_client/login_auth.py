@@ -18,9 +18,9 @@ from mcp.shared.auth_utils import calculate_token_expiry, check_resource_allowed
 
 from sapwood.config.mcp_logins import McpLogin, McpLogins
 from sapwood.core.errors import SapwoodError
-from sapwood.workspace.mcp_client.limited_client import limited_client
+from sapwood.workspace.mcp_client.limited_client import HTTP_ERRORS
 from sapwood.workspace.mcp_client.mcp_errors import McpLoginNeeded, McpServerError
-from sapwood.workspace.mcp_client.oauth_client import LoginInMemory, require_secure
+from sapwood.workspace.mcp_client.oauth_client import LoginInMemory, oauth_client, require_secure
 
 _SECONDS = 10.0
 _RETRY_SECONDS = 10.0
@@ -116,9 +116,9 @@ class LoginAuth(httpx2.Auth):
         require_secure(login.token_endpoint, self._url)
         data, headers = _refresh_request(login)
         try:
-            async with limited_client(seconds=_SECONDS) as client:
+            async with oauth_client(seconds=_SECONDS) as client:
                 response = await client.post(login.token_endpoint, data=data, headers=headers)
-        except httpx2.HTTPError as error:
+        except HTTP_ERRORS as error:
             raise McpServerError(self._not_renewed(str(error) or type(error).__name__)) from error
         if not response.is_success:
             reason = _error_code(response)

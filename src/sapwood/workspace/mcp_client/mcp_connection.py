@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from sapwood.redaction import mask_secrets
 from sapwood.workspace.mcp_client.mcp_errors import McpConnectionLost, McpServerError
+from sapwood.workspace.mcp_client.server_text import one_line
 
 if TYPE_CHECKING:
     from anyio import CancelScope
@@ -28,10 +29,13 @@ if TYPE_CHECKING:
 
 
 _MAX_PAGES = 100
+_MAX_BYTES = 4_000_000
+"""Of an answer over HTTP. Parsed, it can take fifty times as much memory."""
 _CLOSE_SECONDS = 10.0
 """Seconds that a server gets to close its session."""
 _STDERR_BYTES = 1_000
 _STDERR_LINES = 3
+_MAX_ANSWER = 2_000
 
 
 class McpEndpoint(Struct, frozen=True):
@@ -198,7 +202,10 @@ class McpConnection:
         timeout = httpx2.Timeout(self._endpoint.start_timeout, read=self._endpoint.call_timeout + 5)
         async with (
             limited_client(
-                headers=self._endpoint.headers, timeout=timeout, auth=self._auth
+                max_bytes=_MAX_BYTES,
+                headers=self._endpoint.headers,
+                timeout=timeout,
+                auth=self._auth,
             ) as client,
             streamable_http_client(self._endpoint.url, http_client=client) as streams,
         ):
@@ -222,7 +229,7 @@ class McpConnection:
 
     def _error(self, error: Exception, timeout: float) -> McpServerError:
         from mcp import MCPError
-        from mcp.types import CONNECTION_CLOSED, INVALID_REQUEST, REQUEST_TIMEOUT
+        from mcp.types import CONNECTION_CLOSED, INVALID_REQUEST, PARSE_ERROR, REQUEST_TIMEOUT
 
         if self._auth is not None and self._auth.problem is not None:
             return self._auth.problem
@@ -242,7 +249,9 @@ class McpConnection:
             and error.code != CONNECTION_CLOSED
             and not is_unknown_session
         ):
-            answer = self.without_tokens(error.message)
+            # What the library says of an unreadable answer quotes it below the first line.
+            text = error.message.partition("\n")[0] if error.code == PARSE_ERROR else error.message
+            answer = one_line(self.without_tokens(text), _MAX_ANSWER)
             return McpServerError(f"MCP server '{self._name}' answered: {answer}")
         self.is_lost = True
         return McpConnectionLost(
@@ -276,7 +285,7 @@ class _StderrTail:
     def text(self) -> str:
         """The last lines as one, '' if there are none."""
         lines = self._tail.decode("utf-8", "replace").strip().splitlines()
-        return " ".join(line.strip() for line in lines[-_STDERR_LINES:])
+        return one_line(" ".join(lines[-_STDERR_LINES:]), _STDERR_BYTES)
 
     @contextmanager
     def capture(self) -> Generator[TextIO]:
@@ -317,4 +326,6 @@ def _reason(error: BaseException) -> str:
     """The message of the first error inside groups of errors."""
     if isinstance(error, BaseExceptionGroup):
         return _reason(cast(BaseExceptionGroup[BaseException], error).exceptions[0])
-    return str(error).strip().rstrip(".") or type(error).__name__
+    # The lines below the first of a message quote what the server has sent.
+    first = str(error).strip().partition("\n")[0]
+    return one_line(first).rstrip(".") or type(error).__name__

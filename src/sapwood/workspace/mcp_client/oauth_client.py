@@ -1,11 +1,17 @@
 """What logging in and renewing a login share: an address that may get secrets, and a storage."""
 
 from ipaddress import ip_address
+from typing import Any
 from urllib.parse import urlsplit
 
+import httpx2
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 
+from sapwood.workspace.mcp_client.limited_client import limited_client
 from sapwood.workspace.mcp_client.mcp_errors import McpServerError
+
+_MAX_BYTES = 1_000_000
+"""Of an answer; most have some hundred bytes."""
 
 
 class LoginInMemory:
@@ -30,6 +36,11 @@ class LoginInMemory:
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
         """Takes the client that the authorization server has registered."""
         self.client = client_info
+
+
+def oauth_client(*, seconds: float, **options: Any) -> httpx2.AsyncClient:
+    """The HTTP client for requests to authorization servers."""
+    return limited_client(max_bytes=_MAX_BYTES, seconds=seconds, **options)
 
 
 def require_secure(address: str, server_url: str) -> None:

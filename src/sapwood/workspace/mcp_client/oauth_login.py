@@ -24,10 +24,10 @@ from msgspec import Struct
 
 from sapwood.config.mcp_logins import McpLogin
 from sapwood.redaction import mask_secrets
-from sapwood.workspace.mcp_client.limited_client import limited_client
+from sapwood.workspace.mcp_client.limited_client import HTTP_ERRORS
 from sapwood.workspace.mcp_client.login_callback import LoginCallback
 from sapwood.workspace.mcp_client.mcp_errors import McpServerError
-from sapwood.workspace.mcp_client.oauth_client import LoginInMemory, require_secure
+from sapwood.workspace.mcp_client.oauth_client import LoginInMemory, oauth_client, require_secure
 
 _SECONDS = 15.0
 """Seconds for each request of a login."""
@@ -71,7 +71,7 @@ async def log_in(request: LoginRequest, ask: AskPerson, *, seconds: float) -> Mc
         try:
             with _without_tracebacks():
                 await _authorize(request, provider)
-        except (OAuthFlowError, httpx2.HTTPError, httpx2.InvalidURL) as error:
+        except (OAuthFlowError, *HTTP_ERRORS) as error:
             raise _failure(request, provider, error) from error
         finally:
             for task in asking:
@@ -92,7 +92,7 @@ async def _authorize(request: LoginRequest, provider: OAuthClientProvider) -> No
         "Accept": "application/json, text/event-stream",
     }
     async with (
-        limited_client(
+        oauth_client(
             seconds=_SECONDS, auth=provider, timeout=_SECONDS, event_hooks={"request": [check]}
         ) as client,
         client.stream("POST", request.url, json=_PING, headers=headers),
