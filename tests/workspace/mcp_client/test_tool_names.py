@@ -1,10 +1,13 @@
 """Tools of MCP servers have names that every provider accepts."""
 
 import re
+from pathlib import Path
 
-from hypothesis import given
+import pytest
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
+from sapwood.config.config_file import Config, ConfigError, McpServer, parse_config
 from sapwood.workspace.mcp_client.mcp_toolbox import tool_names
 
 TOOLS = st.lists(st.text(st.sampled_from("ab._-/é "), min_size=1, max_size=100), max_size=6)
@@ -22,3 +25,40 @@ def test_every_name_is_short_plain_and_its_own(server: str, tools: list[str]) ->
 def test_names_do_not_depend_on_the_order_in_which_tools_are_listed(tools: list[str]) -> None:
     forth, back = tool_names("wood", tools), tool_names("wood", tools[::-1])
     assert list(forth.items()) == list(back.items())
+
+
+SERVERS = st.lists(
+    st.text(st.sampled_from("ab_-."), min_size=1, max_size=5), max_size=4, unique=True
+)
+
+
+@given(SERVERS, st.lists(st.text(st.sampled_from("ab_-"), min_size=1, max_size=8), max_size=8))
+def test_no_tool_of_a_server_has_the_name_of_a_tool_of_another(
+    servers: list[str], tools: list[str]
+) -> None:
+    try:
+        Config(servers={name: McpServer(command=("x",)) for name in servers})
+    except ValueError:
+        reject()
+    shown = [name for server in servers for name in tool_names(server, tools).values()]
+    assert len(set(shown)) == len(shown)
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (("a", "a__b"), "the name of MCP server 'a__b' contains '__' or ends with '_'"),
+        (("a_",), "the name of MCP server 'a_' contains '__' or ends with '_'"),
+        (("a.b", "a_b"), "tools of the MCP servers 'a.b' and 'a_b' would have the same names"),
+    ],
+)
+def test_a_server_is_refused_if_others_could_pose_as_it(names: list[str], told: str) -> None:
+    text = "".join(f"[servers.'{name}']\ncommand = ['x']\n" for name in names)
+    with pytest.raises(ConfigError, match=re.escape(told)):
+        parse_config(text, Path("config.toml"))
+
+
+def test_a_tool_whose_name_needs_no_change_has_it() -> None:
+    names = tool_names("s", ["x.y", "x_y", "x y", "x_y_12345678"])
+    assert (names["x_y"], names["x_y_12345678"]) == ("s__x_y", "s__x_y_12345678")
+    assert len(set(names.values())) == 4

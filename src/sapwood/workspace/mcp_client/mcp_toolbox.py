@@ -6,7 +6,6 @@ The result of an MCP tool as text. Images, audio and other data are only describ
 import asyncio
 import hashlib
 import logging
-import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -14,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from sapwood.config.mcp_logins import McpLogins
+from sapwood.config.server_names import as_tool_name
 from sapwood.core.model_calls import Effect, ToolOutcome, ToolSpec, ToolUse
 from sapwood.core.refusals.refusal import did_you_mean, nearest
 from sapwood.workspace.mcp_client.mcp_connection import McpConnection, McpEndpoint
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
 _MAX_ATTEMPTS = 2
 _MAX_NAME = 64
-_INVALID = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def tool_names(server: str, tools: Iterable[str]) -> dict[str, str]:
@@ -52,14 +51,19 @@ def tool_names(server: str, tools: Iterable[str]) -> dict[str, str]:
     >>> tool_names("wood", ["saw", "plane.fine"])
     {'plane.fine': 'wood__plane_fine', 'saw': 'wood__saw'}
     """
+    prefix = f"{as_tool_name(server)}__"
     names: dict[str, str] = {}
-    for tool in sorted(set(tools)):
-        name = _INVALID.sub("_", f"{server}__{tool}")
-        if len(name) > _MAX_NAME or name in names.values():
-            mark = hashlib.sha256(f"{server} {tool}".encode()).hexdigest()[:8]
-            name = f"{name[: _MAX_NAME - 9]}_{mark}"
+    taken: set[str] = set()
+    # A tool whose name needs no change has it, and no other tool can take it.
+    for tool in sorted(set(tools), key=lambda each: (each != as_tool_name(each), each)):
+        whole = name = f"{prefix}{as_tool_name(tool)}"
+        mark = f"{server} {tool}"
+        while len(name) > _MAX_NAME or name in taken:
+            mark = hashlib.sha256(mark.encode()).hexdigest()
+            name = f"{whole[: _MAX_NAME - 9]}_{mark[:8]}"
         names[tool] = name
-    return names
+        taken.add(name)
+    return dict(sorted(names.items()))
 
 
 _log = logging.getLogger(__name__)
@@ -151,7 +155,7 @@ class McpToolbox:
 
     def why_missing(self, tool: str) -> str:
         """Why the server offers no tools now, if the tool has a name of this server."""
-        prefix = _INVALID.sub("_", f"{self._name}__")
+        prefix = f"{as_tool_name(self._name)}__"
         return self.trouble if tool.startswith(prefix) else ""
 
     def effect(self, use: ToolUse) -> Effect:
