@@ -8,7 +8,7 @@ from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from sapwood.config.config_file import Config, ConfigError, McpServer, parse_config
-from sapwood.workspace.mcp_client.mcp_toolbox import tool_names
+from sapwood.workspace.mcp_client.mcp_toolbox import ToolChoice, tool_names
 
 TOOLS = st.lists(st.text(st.sampled_from("ab._-/é "), min_size=1, max_size=100), max_size=6)
 
@@ -62,3 +62,26 @@ def test_a_tool_whose_name_needs_no_change_has_it() -> None:
     names = tool_names("s", ["x.y", "x_y", "x y", "x_y_12345678"])
     assert (names["x_y"], names["x_y_12345678"]) == ("s__x_y", "s__x_y_12345678")
     assert len(set(names.values())) == 4
+
+
+@pytest.mark.parametrize(
+    "posing",
+    ["delete.all", "delete_all ", "Delete_All", "delete\u200b_all", "ｄelete_all", "delete\nall"],
+)
+def test_a_disabled_tool_is_not_offered_under_a_name_that_looks_alike(posing: str) -> None:
+    choice = ToolChoice(disabled=("delete_all",))
+    offered = [name for name in ("delete_all", posing, "delete-all") if choice.offers(name)]
+    assert offered == ["delete-all"]
+    assert not ToolChoice(enabled=("delete_all",)).offers(posing)
+
+
+def test_a_name_that_a_server_chose_cannot_forge_a_line() -> None:
+    choice = ToolChoice(enabled=("search",))
+    told = choice.problem("docs", ["search\nX", "s\nFORGED: ok", "x" * 500, "\u202eok", "plain"])
+    assert "Did you mean 'search\\nX'?" in told
+    assert "It has plain, 's\\nFORGED: ok', 'search\\nX', 'xxx" in told
+    assert told.isprintable()
+    assert len(told) < 500
+    assert choice.problem("docs", [f"tool{number}" for number in range(5000)]).endswith(
+        " and 4,970 more."
+    )

@@ -6,6 +6,7 @@ The result of an MCP tool as text. Images, audio and other data are only describ
 import asyncio
 import hashlib
 import logging
+import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -22,6 +23,7 @@ from sapwood.workspace.mcp_client.mcp_errors import (
     McpLoginNeeded,
     McpServerError,
 )
+from sapwood.workspace.mcp_client.server_text import shown_name, shown_names
 from sapwood.workspace.permissions.permission_decision import OtherAction
 from sapwood.workspace.permissions.permission_gate import (
     PermissionGate,
@@ -83,14 +85,20 @@ class _McpTool(Struct, frozen=True):
 
 
 class ToolChoice(Struct, frozen=True):
-    """Which tools of a server are offered: those `enabled`, or all, without those `disabled`."""
+    """Which tools of a server are offered: those `enabled`, or all, without those `disabled`.
+
+    A disabled name also stands for names that models see alike, such as `Delete.all` for
+    `delete_all`. A server can still offer the same under another name; `enabled` names are exact.
+    """
 
     enabled: tuple[str, ...] = ()
     disabled: tuple[str, ...] = ()
 
     def offers(self, tool: str) -> bool:
         """Whether agents get a tool of this name."""
-        return (not self.enabled or tool in self.enabled) and tool not in self.disabled
+        if self.enabled and tool not in self.enabled:
+            return False
+        return _look(tool) not in map(_look, self.disabled)
 
     def problem(self, server: str, tools: Sequence[str]) -> str:
         """Says which chosen names the server does not have, and which it has; else empty."""
@@ -98,11 +106,23 @@ class ToolChoice(Struct, frozen=True):
         if not unknown:
             return ""
         names = ", ".join(f"'{name}'" for name in dict.fromkeys(unknown))
-        close = did_you_mean(nearest(unknown[0], list(tools))[:1]) if len(unknown) == 1 else ""
+        nearby = tuple(map(shown_name, nearest(unknown[0], list(tools))[:1]))
+        close = did_you_mean(nearby) if len(unknown) == 1 else ""
         return (
             f"MCP server '{server}' has no tool {names}, which the configuration names.{close} "
-            f"It has {', '.join(sorted(tools)) or 'none'}."
+            f"It has {shown_names(tools)}."
         )
+
+
+def _look(name: str) -> str:
+    """What names of tools have in common that look alike to a model.
+
+    >>> _look("Delete.all "), _look("delete\u200b_all")
+    ('delete_all', 'delete_all')
+    """
+    same = unicodedata.normalize("NFKC", name)
+    seen = "".join(char for char in same if unicodedata.category(char) != "Cf")
+    return as_tool_name(seen.strip().casefold())
 
 
 class McpToolbox:

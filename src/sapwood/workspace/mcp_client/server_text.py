@@ -1,6 +1,7 @@
 """Text and names that a server chose, for messages, which are printed and logged."""
 
 import re
+from collections.abc import Sequence
 
 _MAX_TEXT = 300
 _MAX_NAME = 80
@@ -31,7 +32,7 @@ def shown_name(name: str) -> str:
     return repr(cut)
 
 
-def shown_names(names: list[str]) -> str:
+def shown_names(names: Sequence[str]) -> str:
     """The names in order, with commas; the first of many."""
     shown = ", ".join(map(shown_name, sorted(names)[:_MAX_NAMES]))
     more = f" and {len(names) - _MAX_NAMES:,} more" if len(names) > _MAX_NAMES else ""
