@@ -110,6 +110,16 @@ def slug(words: str, length: int = 48) -> str:
 
 
 @contextmanager
+def reserved_space(folder: str, size: int) -> Generator[None]:
+    """Holds bytes of the disk in the block, so that as many can be written to the folder after it.
+
+    Raises `OSError` if that is not possible now.
+    """
+    with _temporary(folder, b"\0" * size):
+        yield
+
+
+@contextmanager
 def locked(file: Path, seconds: float | None = None) -> Generator[None]:
     """Holds a lock on a file, so that no other process changes it between a read and a write.
 

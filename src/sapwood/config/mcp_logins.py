@@ -16,11 +16,14 @@ from msgspec import Struct
 
 from sapwood.config.config_file import ConfigError, config_file
 from sapwood.config.editor import write_config_file
-from sapwood.private_files import locked
+from sapwood.private_files import locked, reserved_space
 
 _EARLY_SECONDS = 15.0
 """Seconds before the end of a token at which it is renewed."""
 _LOCK_SECONDS = 15.0
+MAX_TOKEN = 16_384
+"""Characters of a token that is stored. Most servers refuse longer headers."""
+_MAX_LOGIN_BYTES = 3 * MAX_TOKEN
 
 
 class McpLogin(Struct, frozen=True, omit_defaults=True):
@@ -88,6 +91,18 @@ class McpLogins:
             try:
                 lock = locked(self.file.with_name(f"mcp-login-{name}"), _LOCK_SECONDS)
                 held.enter_context(lock)
+            except OSError as error:
+                raise self._cannot_be_changed(error) from error
+            yield
+
+    @contextmanager
+    def room(self) -> Generator[None]:
+        """Makes sure in the block that a login can be stored after it. Raises `ConfigError`."""
+        folder = os.path.dirname(os.path.realpath(self.file))
+        with ExitStack() as held:
+            try:
+                size = self.file.stat().st_size + _MAX_LOGIN_BYTES
+                held.enter_context(reserved_space(folder, size))
             except OSError as error:
                 raise self._cannot_be_changed(error) from error
             yield

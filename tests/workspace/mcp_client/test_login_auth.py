@@ -15,14 +15,16 @@ pytest.importorskip("mcp", reason="the library for MCP servers is not installed 
 import httpx2
 from mcp.shared.auth import OAuthClientInformationFull
 from msgspec import structs
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
+from sapwood.config.config_file import ConfigError
 from sapwood.config.mcp_logins import McpLogin, McpLogins
 from sapwood.core.model_calls import ToolOutcome
 from sapwood.workspace.combined_toolbox import CombinedToolbox
 from sapwood.workspace.mcp_client.login_auth import LoginAuth
 from sapwood.workspace.mcp_client.login_callback import LoginCallback
 from sapwood.workspace.mcp_client.mcp_connection import McpEndpoint
+from sapwood.workspace.mcp_client.mcp_errors import McpServerError
 from sapwood.workspace.mcp_client.mcp_toolbox import McpToolbox, ToolChoice
 from sapwood.workspace.mcp_client.oauth_login import LoginRequest
 from sapwood.workspace.mcp_client.oauth_login import log_in as oauth_login
@@ -383,6 +385,93 @@ async def test_a_file_that_cannot_be_written_is_told(
     async with opened(docs.url) as box:
         assert await names(box) == []
         assert box.trouble == f"{McpLogins().file} cannot be changed: Read-only file system."
+
+
+async def test_a_refresh_token_is_not_sent_if_the_next_one_could_not_be_stored(
+    docs: LoginServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    login = await log_in(docs, expires=time.time() - 1)
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr("sapwood.private_files.os.write", fail)
+        full.setattr("sapwood.private_files.open", fail, raising=False)
+        async with opened(docs.url) as box:
+            assert await names(box) == []
+            assert box.trouble == (
+                f"{McpLogins().file} cannot be changed: No space left on device."
+            )
+    assert "/token" not in [path for _, path, _ in docs.requests]
+    assert stored() == login
+    async with opened(docs.url) as box:
+        assert len(await names(box)) == 3
+
+
+async def test_a_token_that_cannot_be_stored_after_all_is_used_and_stored_later(
+    docs: LoginServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    login = await log_in(docs, expires=time.time() - 1)
+
+    def fail(file: Path, *_: object, **__: object) -> None:
+        raise ConfigError("…") from OSError(28, "No space left on device")
+
+    async with opened(docs.url) as box:
+        with monkeypatch.context() as full:
+            full.setattr("sapwood.config.mcp_logins.write_config_file", fail)
+            assert (await run(box, "search", words="oak")).content == "found oak"
+            assert (await run(box, "search", words="ash")).content == "found ash"
+            assert "was renewed, but" in box.notice
+            assert "cannot be written: No space left on device. The new token is" in box.notice
+            assert box.notice.endswith("Type: sapwood mcp login docs")
+            assert stored() == login
+        assert (await run(box, "search", words="elm")).content == "found elm"
+    assert stored().refresh_token in docs.authorization.refresh
+    assert (docs.authorization.renewals, docs.authorization.reuses) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"access_token": "oak\r\nX-Evil: 1"},
+        {"access_token": ""},
+        {"access_token": "a" * 20_000},
+        {"access_token": "oak", "refresh_token": "ash\n"},
+    ],
+)
+async def test_a_token_that_cannot_be_sent_is_not_stored(
+    docs: LoginServer, fields: dict[str, str]
+) -> None:
+    login = await log_in(docs, expires=time.time() - 1)
+    docs.replies["/token"] = JSONResponse(fields)
+    async with opened(docs.url) as box:
+        assert await names(box) == []
+        assert "could not be renewed: the answer is not a token. " in box.trouble
+    assert stored() == login
+    with pytest.raises(McpServerError, match=r"failed: the answer is not a token\. Nothing was"):
+        await oauth_login(LoginRequest("docs", docs.url), browse, seconds=60)
+
+
+async def test_an_error_that_repeats_the_refresh_token_is_told_without_it(
+    docs: LoginServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    login = await log_in(docs, expires=time.time() - 1)
+    docs.replies["/token"] = JSONResponse({"error": login.refresh_token}, status_code=400)
+    async with opened(docs.url) as box:
+        assert await names(box) == []
+        assert "could not be renewed: HTTP 400. " in box.trouble
+        assert login.refresh_token[:12] not in box.trouble + caplog.text
+
+
+async def test_a_lifetime_without_end_is_ten_years(docs: LoginServer) -> None:
+    await log_in(docs, expires=time.time() - 1)
+    docs.authorization.lifetime = 10**400
+    async with opened(docs.url) as box:
+        assert len(await names(box)) == 3
+    assert stored().expires < time.time() + 320_000_000
+    with pytest.raises(McpServerError, match=r"failed: its answer cannot be read\."):
+        await oauth_login(LoginRequest("docs", docs.url), browse, seconds=60)
 
 
 def auth_of(docs: LoginServer) -> LoginAuth:

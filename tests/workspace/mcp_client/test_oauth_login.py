@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote_plus, urlsplit
 
 import pytest
 
@@ -11,7 +11,9 @@ pytest.importorskip("mcp", reason="the library for MCP servers is not installed 
 
 from mcp.shared.auth import OAuthClientInformationFull
 from pydantic import AnyUrl
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sapwood.config.mcp_logins import McpLogin
 from sapwood.workspace.mcp_client.login_callback import LoginCallback, WrongAnswer
@@ -132,6 +134,43 @@ async def test_an_answer_that_is_no_token_is_told_without_what_it_holds(
     told = await refused(docs)
     assert "validation error" in told
     assert "oak" not in told + caplog.text
+
+
+def echo(*, backwards: bool, name: str, status: int = 400) -> ASGIApp:
+    """Refuses a request, and repeats it."""
+
+    async def reply(scope: Scope, receive: Receive, send: Send) -> None:
+        body = unquote_plus((await Request(scope, receive).body()).decode())
+        repeated = body[::-1] if backwards else body
+        answer = JSONResponse({"error": "invalid_request", name: repeated}, status_code=status)
+        await answer(scope, receive, send)
+
+    return reply
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize("name", ["error", "error_description", "more"])
+async def test_an_error_that_repeats_what_was_sent_is_told_without_it(
+    docs: LoginServer, caplog: pytest.LogCaptureFixture, name: str, backwards: bool
+) -> None:
+    docs.replies["/token"] = echo(backwards=backwards, name=name)
+    told = await refused(docs)
+    says = "invalid_request" if name == "more" else "HTTP 400"
+    assert told == f"The login to MCP server 'docs' failed: {says}. Nothing was stored."
+    (code,) = docs.authorization.codes
+    assert code not in caplog.text
+    assert code[::-1] not in caplog.text
+
+
+async def test_an_error_says_what_the_authorization_server_says_on_one_line(
+    docs: LoginServer,
+) -> None:
+    said = {"error": "invalid_scope", "error_description": "Not\nyours\x1b[31m\u202e."}
+    for path in ("/token", "/register"):
+        docs.replies[path] = JSONResponse(said, status_code=400)
+        assert "failed: invalid_scope: Not yours [31m . Nothing" in await refused(docs)
+    docs.replies["/register"] = Response(b"\xff\x1b", status_code=500)
+    assert "failed: HTTP 500. " in await refused(docs)
 
 
 async def test_a_code_is_not_sent_where_the_token_address_redirects(docs: LoginServer) -> None:

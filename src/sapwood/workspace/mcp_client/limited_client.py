@@ -11,6 +11,8 @@ from urllib.request import getproxies, proxy_bypass
 
 import httpx2
 
+from sapwood.workspace.mcp_client.server_text import one_line
+
 _OK = 200
 
 
@@ -20,6 +22,13 @@ HTTP_ERRORS = (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL)
 
 class AnswerTooLarge(httpx2.StreamError):
     """A body was larger than the limit. What was read of it is dropped."""
+
+
+def http_reason(error: Exception) -> str:
+    """What was wrong with a request, without what was sent."""
+    if isinstance(error, httpx2.ProtocolError):  # its message quotes headers
+        return "the request or its answer is not valid HTTP"
+    return one_line(str(error)).rstrip(".") or type(error).__name__
 
 
 def limited_client(

@@ -2,7 +2,6 @@
 
 import asyncio
 import hmac
-import re
 from contextlib import suppress
 from types import TracebackType
 from urllib.parse import parse_qs, urlsplit
@@ -11,11 +10,11 @@ from mcp.shared.auth import AuthorizationCodeResult
 
 from sapwood.redaction import mask_secrets
 from sapwood.workspace.mcp_client.mcp_errors import McpServerError
+from sapwood.workspace.mcp_client.server_text import one_line
 
 _REQUEST_SECONDS = 10.0
 _REQUEST_BYTES = 16_384
 _PATH = "/callback"
-_MAX_REASON = 200
 
 
 class WrongAnswer(McpServerError):
@@ -114,9 +113,9 @@ class LoginCallback:
 
 
 def _reason(fields: dict[str, list[str]]) -> str:
-    """What the authorization server says, in one line that is safe to print."""
+    """What the authorization server says."""
     text = fields.get("error_description", fields["error"])[0]
-    return mask_secrets(re.sub(r"[^ -~]+", " ", text))[:_MAX_REASON].rstrip(". ")
+    return one_line(mask_secrets(text)).rstrip(". ")
 
 
 def _response(status: str, text: str) -> bytes:

@@ -124,6 +124,11 @@ class McpConnection:
         except Exception as error:
             raise self._error(error, timeout) from error
 
+    @property
+    def notice(self) -> str:
+        """What somebody should do about the login, although it works."""
+        return self._auth.notice if self._auth is not None else ""
+
     def without_tokens(self, text: str) -> str:
         """A text of the server, without the tokens that were sent to it."""
         tokens = self._auth.tokens if self._auth is not None else ()
@@ -326,6 +331,10 @@ def _reason(error: BaseException) -> str:
     """The message of the first error inside groups of errors."""
     if isinstance(error, BaseExceptionGroup):
         return _reason(cast(BaseExceptionGroup[BaseException], error).exceptions[0])
+    from sapwood.workspace.mcp_client.limited_client import HTTP_ERRORS, http_reason
+
+    if isinstance(error, HTTP_ERRORS):
+        return http_reason(error)
     # The lines below the first of a message quote what the server has sent.
     first = str(error).strip().partition("\n")[0]
     return one_line(first).rstrip(".") or type(error).__name__

@@ -131,7 +131,7 @@ class McpToolbox:
     The list of tools stays as it was first read, because it is part of the cached prefix of every
     request. A server that cannot be reached has no tools; `trouble` says why. A server that asks
     for a login is tried again after somebody has logged in; `login` says what it asks for.
-    `notice` says which tools the configuration names by mistake.
+    `notice` says which tools the configuration names by mistake, and that a login was not stored.
     """
 
     def __init__(
@@ -214,9 +214,10 @@ class McpToolbox:
             tools = await connection.tools()
             self._tools = _mcp_tools(self._name, tools, self._choice)
             self.trouble, self.login = "", ""
-            self.notice = self._choice.problem(self._name, [tool.name for tool in tools])
-            if self.notice:
-                _log.warning("%s", self.notice)
+            problem = self._choice.problem(self._name, [tool.name for tool in tools])
+            self.notice = " ".join(filter(None, (connection.notice, problem)))
+            if problem:
+                _log.warning("%s", problem)
 
     async def _call(self, tool: _McpTool, arguments: dict[str, Any]) -> ToolOutcome:
         connection = await self._connected()
