@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import parse_qs, unquote_plus, urlsplit
 
@@ -246,6 +247,23 @@ def test_an_address_that_is_not_encrypted_gets_no_secret(address: str, server: s
     with pytest.raises(McpServerError, match="not encrypted"):
         require_secure(address, server)
     require_secure("https://docs.example/token", server)
+
+
+async def test_connections_that_say_nothing_or_too_much_leave_no_traceback(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with LoginCallback() as callback:
+        port = urlsplit(callback.address).port
+        silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(20)]
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET /callback?code=" + b"a" * 100_000)
+        assert await reader.read() == b"", "the connection is closed"
+        assert (await load(callback.address)).status_code == 400
+    for each, other in [*silent, (reader, writer)]:
+        with suppress(ConnectionError):
+            assert await each.read() == b""
+        other.close()
+    assert caplog.text == ""
 
 
 async def test_a_port_that_is_taken_is_told(docs: LoginServer) -> None:
