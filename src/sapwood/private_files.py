@@ -3,12 +3,15 @@
 This is the only place that writes such files. It imports little, because hooks use it.
 """
 
+import errno
 import os
+import time
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _MAX_FILES = 10_000
+_LOCK_POLL_SECONDS = 0.05
 
 
 def replace_file(
@@ -107,11 +110,28 @@ def slug(words: str, length: int = 48) -> str:
 
 
 @contextmanager
-def locked(file: Path) -> Generator[None]:
-    """Holds a lock on a file, so that no other process changes it between a read and a write."""
-    private_folder(file.parent)
-    with lock_held(file.with_name(f".{file.name}.lock")):
+def reserved_space(folder: str, size: int) -> Generator[None]:
+    """Holds bytes of the disk in the block, so that as many can be written to the folder after it.
+
+    Raises `OSError` if that is not possible now.
+    """
+    with _temporary(folder, b"\0" * size):
         yield
+
+
+@contextmanager
+def locked(file: Path, seconds: float | None = None) -> Generator[None]:
+    """Holds a lock on a file, so that no other process changes it between a read and a write.
+
+    Raises `TimeoutError` if another process has it for longer than `seconds`, if given.
+    """
+    private_folder(file.parent)
+    path = file.with_name(f".{file.name}.lock")
+    handle = wait_for_lock(path) if seconds is None else _lock_in_time(path, seconds)
+    try:
+        yield
+    finally:
+        release_lock(handle)
 
 
 @contextmanager
@@ -135,6 +155,16 @@ def wait_for_lock(path: str | Path, mode: int = 0o600) -> int:
     except BaseException:
         os.close(handle)
         raise
+    return handle
+
+
+def _lock_in_time(file: Path, seconds: float) -> int:
+    """The handle of the lock. Raises `TimeoutError`."""
+    end = time.monotonic() + seconds
+    while (handle := try_lock(file)) is None:
+        if time.monotonic() > end:
+            raise TimeoutError(errno.ETIMEDOUT, "another process is using it")
+        time.sleep(_LOCK_POLL_SECONDS)
     return handle
 
 

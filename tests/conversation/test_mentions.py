@@ -44,6 +44,20 @@ def test_files_and_folders_have_their_tokens(tmp_path: Path) -> None:
     assert found == ["file, ~1.0k tokens", "file", "folder, ~0 tokens", "mark"]
 
 
+def test_a_link_out_of_the_folder_has_no_tokens(tmp_path: Path) -> None:
+    outside, folder = tmp_path / "outside", tmp_path / "folder"
+    for each in (outside, folder):
+        each.mkdir()
+        (each / "a.py").write_text("heron = 1\n" * 400)
+    (folder / "away.py").symlink_to(outside / "a.py")
+    (folder / "away").symlink_to(outside)
+    (folder / "here.py").symlink_to(folder / "a.py")
+    choices = [Choice(f"@{name}", "", "file") for name in ("away.py", "away/a.py", "here.py")]
+    choices += [Choice("@away/", "", "folder"), Choice(f"@{outside}/a.py", "", "file")]
+    found = [each.help for each in with_tokens(choices, str(folder))]
+    assert found == ["file", "file", "file, ~1.0k tokens", "folder", "file"]
+
+
 async def test_a_list_is_used_again_until_it_is_old(tmp_path: Path) -> None:
     now = 0.0
     listed = WorkspaceFiles(lambda: now)

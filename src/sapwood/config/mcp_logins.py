@@ -4,9 +4,11 @@ The file is beside that of the API keys. Only the connection to the server gets 
 never logged and never stored with a conversation.
 """
 
+import hashlib
 import os
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import msgspec
@@ -14,10 +16,14 @@ from msgspec import Struct
 
 from sapwood.config.config_file import ConfigError, config_file
 from sapwood.config.editor import write_config_file
-from sapwood.private_files import locked
+from sapwood.private_files import locked, reserved_space
 
 _EARLY_SECONDS = 15.0
 """Seconds before the end of a token at which it is renewed."""
+_LOCK_SECONDS = 15.0
+MAX_TOKEN = 16_384
+"""Characters of a token that is stored. Most servers refuse longer headers."""
+_MAX_LOGIN_BYTES = 3 * MAX_TOKEN
 
 
 class McpLogin(Struct, frozen=True, omit_defaults=True):
@@ -65,14 +71,44 @@ class McpLogins:
     ) -> McpLogin | None:
         """Puts what `change` returns in place of a login; None removes it.
 
-        No other process reads the login to change it meanwhile: of two that renew it, the second
-        gets what the first has stored. Nothing changes if `change` raises. Raises `ConfigError`.
+        No other process reads the login to change it meanwhile, so `change` must not wait.
+        Nothing changes if it raises. Raises `ConfigError`.
         """
         try:
-            with locked(self.file):
+            with locked(self.file, _LOCK_SECONDS):
                 return self._changed(server, change)
         except OSError as error:
-            raise ConfigError(f"{self.file} cannot be changed: {error.strerror}.") from error
+            raise self._cannot_be_changed(error) from error
+
+    @contextmanager
+    def renewing(self, server: str) -> Generator[None]:
+        """Keeps others from renewing a login in the block. They can still replace or delete it.
+
+        Raises `ConfigError` if another process takes too long.
+        """
+        name = hashlib.sha256(server.encode()).hexdigest()[:16]
+        with ExitStack() as held:
+            try:
+                lock = locked(self.file.with_name(f"mcp-login-{name}"), _LOCK_SECONDS)
+                held.enter_context(lock)
+            except OSError as error:
+                raise self._cannot_be_changed(error) from error
+            yield
+
+    @contextmanager
+    def room(self) -> Generator[None]:
+        """Makes sure in the block that a login can be stored after it. Raises `ConfigError`."""
+        folder = os.path.dirname(os.path.realpath(self.file))
+        with ExitStack() as held:
+            try:
+                size = self.file.stat().st_size + _MAX_LOGIN_BYTES
+                held.enter_context(reserved_space(folder, size))
+            except OSError as error:
+                raise self._cannot_be_changed(error) from error
+            yield
+
+    def _cannot_be_changed(self, error: OSError) -> ConfigError:
+        return ConfigError(f"{self.file} cannot be changed: {error.strerror}.")
 
     def _changed(
         self, server: str, change: Callable[[McpLogin | None], McpLogin | None]

@@ -6,6 +6,7 @@ milliseconds.
 """
 
 import asyncio
+import os
 import re
 import time
 from bisect import bisect_right
@@ -20,7 +21,8 @@ from sapwood.conversation.completion import Choice, KnownNames, Names
 from sapwood.conversation.prompt_files import files_named
 from sapwood.core.token_count import Count, show_tokens
 from sapwood.workspace.file_walk import ShouldStop, walk
-from sapwood.workspace.safe_paths import ResolvedPath
+from sapwood.workspace.safe_paths import ResolvedPath, locate
+from sapwood.workspace.tool_output import ToolError
 
 _MAX_FILES = 500_000
 _AGE_SECONDS = 5.0
@@ -179,13 +181,25 @@ def mention_choices(word: str, known: KnownNames, listed: WorkspaceFiles) -> lis
 
 
 def with_tokens(choices: Sequence[Choice], folder: str) -> list[Choice]:
-    """The same choices; files and folders with about how many tokens they add to the prompt."""
+    """The same choices; files and folders with about how many tokens they add to the prompt.
+
+    A link out of the folder has no number: whoever asks may read the folder only.
+    """
     found: list[Choice] = []
     for each in choices:
-        named = files_named(each.word, folder) if each.help in _PATHS else ()
+        is_counted = each.help in _PATHS and _is_inside(each.word, folder)
+        named = files_named(each.word, folder) if is_counted else ()
         size = f", {show_tokens(Count(named[0].tokens, exact=False))}" if named else ""
         found.append(structs.replace(each, help=each.help + size))
     return found
+
+
+def _is_inside(word: str, folder: str) -> bool:
+    """Whether a mention leads into the folder, all links followed."""
+    try:
+        return locate(os.path.realpath(folder), word[1:].strip('"')).is_inside
+    except ToolError:  # a name with signs that nobody sees
+        return False
 
 
 def is_complete_mention(word: str, listed: WorkspaceFiles) -> bool:

@@ -27,7 +27,7 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.shared.auth import OAuthClientInformationFull, OAuthToken
 from pydantic import AnyHttpUrl
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, StreamingResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sapwood.workspace.mcp_client.login_callback import LoginCallback
@@ -138,7 +138,7 @@ class LoginServer:
         self.url = f"{self.origin}/mcp"
         self.authorization = Authorization()
         self.changed: dict[str, dict[str, Any]] = {}
-        self.replies: dict[str, Response] = {}
+        self.replies: dict[str, ASGIApp] = {}
         self.requests: list[tuple[str, str, dict[str, str]]] = []
         self.registers = True
 
@@ -200,6 +200,19 @@ class LoginServer:
     def redirect(self, path: str, to: str) -> None:
         """Answers requests to a path with a redirect."""
         self.replies[path] = RedirectResponse(to, status_code=307)
+
+    def drip(self, path: str) -> None:
+        """Answers requests to a path with a space now and then, for five seconds."""
+
+        async def spaces() -> AsyncGenerator[bytes]:
+            for _ in range(100):
+                yield b" "
+                await asyncio.sleep(0.05)
+
+        async def reply(scope: Scope, receive: Receive, send: Send) -> None:
+            await StreamingResponse(spaces(), media_type="application/json")(scope, receive, send)
+
+        self.replies[path] = reply
 
     def sent_tokens(self) -> set[str]:
         """What requests had as Authorization."""

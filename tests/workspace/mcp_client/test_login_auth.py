@@ -1,6 +1,7 @@
 """Tokens of a login are sent to their server alone, renewed in time, and end with one sentence."""
 
 import asyncio
+import gzip
 import json
 import time
 from collections.abc import AsyncGenerator
@@ -14,14 +15,16 @@ pytest.importorskip("mcp", reason="the library for MCP servers is not installed 
 import httpx2
 from mcp.shared.auth import OAuthClientInformationFull
 from msgspec import structs
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
+from sapwood.config.config_file import ConfigError
 from sapwood.config.mcp_logins import McpLogin, McpLogins
 from sapwood.core.model_calls import ToolOutcome
 from sapwood.workspace.combined_toolbox import CombinedToolbox
 from sapwood.workspace.mcp_client.login_auth import LoginAuth
 from sapwood.workspace.mcp_client.login_callback import LoginCallback
 from sapwood.workspace.mcp_client.mcp_connection import McpEndpoint
+from sapwood.workspace.mcp_client.mcp_errors import McpServerError
 from sapwood.workspace.mcp_client.mcp_toolbox import McpToolbox, ToolChoice
 from sapwood.workspace.mcp_client.oauth_login import LoginRequest
 from sapwood.workspace.mcp_client.oauth_login import log_in as oauth_login
@@ -211,6 +214,87 @@ async def test_a_renewal_ends_although_the_call_is_cancelled(docs: LoginServer) 
     assert stored().refresh_token in docs.authorization.refresh
 
 
+async def test_a_renewal_that_is_answered_a_byte_at_a_time_ends_in_time(
+    docs: LoginServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sapwood.workspace.mcp_client.login_auth._SECONDS", 0.5)
+    login = await log_in(docs, expires=time.time() - 1)
+    docs.drip("/token")
+    async with opened(docs.url) as box:
+        assert await names(box) == []
+        assert "could not be renewed: it did not answer within 0.5 seconds. " in box.trouble
+    assert stored() == login
+    assert [path for _, path, _ in docs.requests].count("/token") == 1, "it is asked once"
+
+
+BOMB = Response(gzip.compress(b" " * 2_000_000), headers={"Content-Encoding": "gzip"})
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (Response(b" " * 2_000_000), "its answer is larger than 1,000,000 bytes"),
+        (BOMB, "it sent a compressed answer, which was not asked for"),
+    ],
+)
+async def test_an_answer_without_end_to_a_renewal_is_not_read(
+    docs: LoginServer, reply: Response, reason: str
+) -> None:
+    login = await log_in(docs, expires=time.time() - 1)
+    docs.replies["/token"] = reply
+    async with opened(docs.url) as box:
+        assert await names(box) == []
+        assert f"could not be renewed: {reason}. " in box.trouble
+    assert stored() == login
+
+
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (b'{"jsonrpc": "2.0", "id": 1, "result": "%s"}' % (b"a" * 5_000_000), "4,000,000 bytes"),
+        (b'{"jsonrpc": "2.0",\n"OAK ASH ELM": 1}', "Failed to parse JSON response"),
+    ],
+)
+async def test_an_answer_of_an_mcp_server_that_is_none_is_told_on_one_line(
+    docs: LoginServer, reply: bytes, reason: str
+) -> None:
+    await log_in(docs)
+    docs.replies["/mcp"] = Response(reply, media_type="application/json")
+    async with opened(docs.url) as box:
+        assert await names(box) == []
+        assert reason in box.trouble
+        assert ("\n" in box.trouble, "OAK" in box.trouble) == (False, False)
+    assert {headers["accept-encoding"] for _, _, headers in docs.requests} == {"identity"}
+
+
+async def test_a_renewal_holds_up_neither_a_logout_nor_other_logins(docs: LoginServer) -> None:
+    login = await log_in(docs, expires=time.time() - 1)
+    docs.authorization.may_renew.clear()
+    async with opened(docs.url) as box:
+        renewal = asyncio.create_task(box.specs())
+        await until(lambda: any(path == "/token" for _, path, _ in docs.requests))
+        async with asyncio.timeout(5):
+            await asyncio.to_thread(McpLogins().update, "other", lambda _: login)
+            await asyncio.to_thread(McpLogins().update, "docs", lambda _: None)
+        docs.authorization.may_renew.set()
+        await renewal
+        assert McpLogins().find("docs", docs.url) is None, "the logout counts"
+        assert box.trouble == NEEDED
+
+
+async def test_who_waits_too_long_for_a_renewal_elsewhere_is_told(
+    docs: LoginServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sapwood.config.mcp_logins._LOCK_SECONDS", 0.2)
+    await log_in(docs, expires=time.time() - 1)
+    with McpLogins().renewing("docs"):
+        async with opened(docs.url) as box:
+            assert await names(box) == []
+            assert box.trouble.endswith("cannot be changed: another process is using it.")
+        with McpLogins().renewing("other"):
+            pass
+
+
 async def test_a_refresh_token_is_not_sent_where_its_address_redirects(docs: LoginServer) -> None:
     await log_in(docs)
     docs.authorization.expire_access()
@@ -301,6 +385,93 @@ async def test_a_file_that_cannot_be_written_is_told(
     async with opened(docs.url) as box:
         assert await names(box) == []
         assert box.trouble == f"{McpLogins().file} cannot be changed: Read-only file system."
+
+
+async def test_a_refresh_token_is_not_sent_if_the_next_one_could_not_be_stored(
+    docs: LoginServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    login = await log_in(docs, expires=time.time() - 1)
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as full:
+        full.setattr("sapwood.private_files.os.write", fail)
+        full.setattr("sapwood.private_files.open", fail, raising=False)
+        async with opened(docs.url) as box:
+            assert await names(box) == []
+            assert box.trouble == (
+                f"{McpLogins().file} cannot be changed: No space left on device."
+            )
+    assert "/token" not in [path for _, path, _ in docs.requests]
+    assert stored() == login
+    async with opened(docs.url) as box:
+        assert len(await names(box)) == 3
+
+
+async def test_a_token_that_cannot_be_stored_after_all_is_used_and_stored_later(
+    docs: LoginServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    login = await log_in(docs, expires=time.time() - 1)
+
+    def fail(file: Path, *_: object, **__: object) -> None:
+        raise ConfigError("…") from OSError(28, "No space left on device")
+
+    async with opened(docs.url) as box:
+        with monkeypatch.context() as full:
+            full.setattr("sapwood.config.mcp_logins.write_config_file", fail)
+            assert (await run(box, "search", words="oak")).content == "found oak"
+            assert (await run(box, "search", words="ash")).content == "found ash"
+            assert "was renewed, but" in box.notice
+            assert "cannot be written: No space left on device. The new token is" in box.notice
+            assert box.notice.endswith("Type: sapwood mcp login docs")
+            assert stored() == login
+        assert (await run(box, "search", words="elm")).content == "found elm"
+    assert stored().refresh_token in docs.authorization.refresh
+    assert (docs.authorization.renewals, docs.authorization.reuses) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"access_token": "oak\r\nX-Evil: 1"},
+        {"access_token": ""},
+        {"access_token": "a" * 20_000},
+        {"access_token": "oak", "refresh_token": "ash\n"},
+    ],
+)
+async def test_a_token_that_cannot_be_sent_is_not_stored(
+    docs: LoginServer, fields: dict[str, str]
+) -> None:
+    login = await log_in(docs, expires=time.time() - 1)
+    docs.replies["/token"] = JSONResponse(fields)
+    async with opened(docs.url) as box:
+        assert await names(box) == []
+        assert "could not be renewed: the answer is not a token. " in box.trouble
+    assert stored() == login
+    with pytest.raises(McpServerError, match=r"failed: the answer is not a token\. Nothing was"):
+        await oauth_login(LoginRequest("docs", docs.url), browse, seconds=60)
+
+
+async def test_an_error_that_repeats_the_refresh_token_is_told_without_it(
+    docs: LoginServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    login = await log_in(docs, expires=time.time() - 1)
+    docs.replies["/token"] = JSONResponse({"error": login.refresh_token}, status_code=400)
+    async with opened(docs.url) as box:
+        assert await names(box) == []
+        assert "could not be renewed: HTTP 400. " in box.trouble
+        assert login.refresh_token[:12] not in box.trouble + caplog.text
+
+
+async def test_a_lifetime_without_end_is_ten_years(docs: LoginServer) -> None:
+    await log_in(docs, expires=time.time() - 1)
+    docs.authorization.lifetime = 10**400
+    async with opened(docs.url) as box:
+        assert len(await names(box)) == 3
+    assert stored().expires < time.time() + 320_000_000
+    with pytest.raises(McpServerError, match=r"failed: its answer cannot be read\."):
+        await oauth_login(LoginRequest("docs", docs.url), browse, seconds=60)
 
 
 def auth_of(docs: LoginServer) -> LoginAuth:

@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from pathlib import Path
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, unquote_plus, urlsplit
 
 import pytest
 
@@ -11,7 +12,9 @@ pytest.importorskip("mcp", reason="the library for MCP servers is not installed 
 
 from mcp.shared.auth import OAuthClientInformationFull
 from pydantic import AnyUrl
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sapwood.config.mcp_logins import McpLogin
 from sapwood.workspace.mcp_client.login_callback import LoginCallback, WrongAnswer
@@ -134,6 +137,43 @@ async def test_an_answer_that_is_no_token_is_told_without_what_it_holds(
     assert "oak" not in told + caplog.text
 
 
+def echo(*, backwards: bool, name: str, status: int = 400) -> ASGIApp:
+    """Refuses a request, and repeats it."""
+
+    async def reply(scope: Scope, receive: Receive, send: Send) -> None:
+        body = unquote_plus((await Request(scope, receive).body()).decode())
+        repeated = body[::-1] if backwards else body
+        answer = JSONResponse({"error": "invalid_request", name: repeated}, status_code=status)
+        await answer(scope, receive, send)
+
+    return reply
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+@pytest.mark.parametrize("name", ["error", "error_description", "more"])
+async def test_an_error_that_repeats_what_was_sent_is_told_without_it(
+    docs: LoginServer, caplog: pytest.LogCaptureFixture, name: str, backwards: bool
+) -> None:
+    docs.replies["/token"] = echo(backwards=backwards, name=name)
+    told = await refused(docs)
+    says = "invalid_request" if name == "more" else "HTTP 400"
+    assert told == f"The login to MCP server 'docs' failed: {says}. Nothing was stored."
+    (code,) = docs.authorization.codes
+    assert code not in caplog.text
+    assert code[::-1] not in caplog.text
+
+
+async def test_an_error_says_what_the_authorization_server_says_on_one_line(
+    docs: LoginServer,
+) -> None:
+    said = {"error": "invalid_scope", "error_description": "Not\nyours\x1b[31m\u202e."}
+    for path in ("/token", "/register"):
+        docs.replies[path] = JSONResponse(said, status_code=400)
+        assert "failed: invalid_scope: Not yours [31m . Nothing" in await refused(docs)
+    docs.replies["/register"] = Response(b"\xff\x1b", status_code=500)
+    assert "failed: HTTP 500. " in await refused(docs)
+
+
 async def test_a_code_is_not_sent_where_the_token_address_redirects(docs: LoginServer) -> None:
     async with login_server() as other:
         docs.redirect("/token", f"{other.origin}/token")
@@ -175,6 +215,24 @@ async def test_nobody_who_logs_in_ends_the_login_in_time(docs: LoginServer) -> N
         await log_in(LoginRequest("docs", docs.url), ask, seconds=0.01)
 
 
+@pytest.mark.parametrize("path", ["/token", "/register", SERVER, RESOURCE])
+async def test_an_answer_without_end_ends_the_login(docs: LoginServer, path: str) -> None:
+    docs.replies[path] = Response(b" " * 2_000_000)
+    assert "failed: its answer is larger than 1,000,000 bytes." in await refused(docs)
+
+
+@pytest.mark.parametrize("path", ["/token", SERVER, RESOURCE])
+async def test_an_answer_that_comes_a_byte_at_a_time_ends_the_login_in_time(
+    docs: LoginServer, monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
+    monkeypatch.setattr("sapwood.workspace.mcp_client.oauth_login._SECONDS", 0.5)
+    docs.drip(path)
+    assert await refused(docs) == (
+        "The login to MCP server 'docs' failed: it did not answer within 0.5 seconds. "
+        "Nothing was stored."
+    )
+
+
 @pytest.mark.parametrize(
     ("address", "server"),
     [
@@ -189,6 +247,23 @@ def test_an_address_that_is_not_encrypted_gets_no_secret(address: str, server: s
     with pytest.raises(McpServerError, match="not encrypted"):
         require_secure(address, server)
     require_secure("https://docs.example/token", server)
+
+
+async def test_connections_that_say_nothing_or_too_much_leave_no_traceback(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with LoginCallback() as callback:
+        port = urlsplit(callback.address).port
+        silent = [await asyncio.open_connection("127.0.0.1", port) for _ in range(20)]
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET /callback?code=" + b"a" * 100_000)
+        assert await reader.read() == b"", "the connection is closed"
+        assert (await load(callback.address)).status_code == 400
+    for each, other in [*silent, (reader, writer)]:
+        with suppress(ConnectionError):
+            assert await each.read() == b""
+        other.close()
+    assert caplog.text == ""
 
 
 async def test_a_port_that_is_taken_is_told(docs: LoginServer) -> None:

@@ -1,11 +1,14 @@
 """Tools of MCP servers have names that every provider accepts."""
 
 import re
+from pathlib import Path
 
-from hypothesis import given
+import pytest
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
-from sapwood.workspace.mcp_client.mcp_toolbox import tool_names
+from sapwood.config.config_file import Config, ConfigError, McpServer, parse_config
+from sapwood.workspace.mcp_client.mcp_toolbox import ToolChoice, tool_names
 
 TOOLS = st.lists(st.text(st.sampled_from("ab._-/é "), min_size=1, max_size=100), max_size=6)
 
@@ -22,3 +25,63 @@ def test_every_name_is_short_plain_and_its_own(server: str, tools: list[str]) ->
 def test_names_do_not_depend_on_the_order_in_which_tools_are_listed(tools: list[str]) -> None:
     forth, back = tool_names("wood", tools), tool_names("wood", tools[::-1])
     assert list(forth.items()) == list(back.items())
+
+
+SERVERS = st.lists(
+    st.text(st.sampled_from("ab_-."), min_size=1, max_size=5), max_size=4, unique=True
+)
+
+
+@given(SERVERS, st.lists(st.text(st.sampled_from("ab_-"), min_size=1, max_size=8), max_size=8))
+def test_no_tool_of_a_server_has_the_name_of_a_tool_of_another(
+    servers: list[str], tools: list[str]
+) -> None:
+    try:
+        Config(servers={name: McpServer(command=("x",)) for name in servers})
+    except ValueError:
+        reject()
+    shown = [name for server in servers for name in tool_names(server, tools).values()]
+    assert len(set(shown)) == len(shown)
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (("a", "a__b"), "the name of MCP server 'a__b' contains '__' or ends with '_'"),
+        (("a_",), "the name of MCP server 'a_' contains '__' or ends with '_'"),
+        (("a.b", "a_b"), "tools of the MCP servers 'a.b' and 'a_b' would have the same names"),
+    ],
+)
+def test_a_server_is_refused_if_others_could_pose_as_it(names: list[str], told: str) -> None:
+    text = "".join(f"[servers.'{name}']\ncommand = ['x']\n" for name in names)
+    with pytest.raises(ConfigError, match=re.escape(told)):
+        parse_config(text, Path("config.toml"))
+
+
+def test_a_tool_whose_name_needs_no_change_has_it() -> None:
+    names = tool_names("s", ["x.y", "x_y", "x y", "x_y_12345678"])
+    assert (names["x_y"], names["x_y_12345678"]) == ("s__x_y", "s__x_y_12345678")
+    assert len(set(names.values())) == 4
+
+
+@pytest.mark.parametrize(
+    "posing",
+    ["delete.all", "delete_all ", "Delete_All", "delete\u200b_all", "ｄelete_all", "delete\nall"],
+)
+def test_a_disabled_tool_is_not_offered_under_a_name_that_looks_alike(posing: str) -> None:
+    choice = ToolChoice(disabled=("delete_all",))
+    offered = [name for name in ("delete_all", posing, "delete-all") if choice.offers(name)]
+    assert offered == ["delete-all"]
+    assert not ToolChoice(enabled=("delete_all",)).offers(posing)
+
+
+def test_a_name_that_a_server_chose_cannot_forge_a_line() -> None:
+    choice = ToolChoice(enabled=("search",))
+    told = choice.problem("docs", ["search\nX", "s\nFORGED: ok", "x" * 500, "\u202eok", "plain"])
+    assert "Did you mean 'search\\nX'?" in told
+    assert "It has plain, 's\\nFORGED: ok', 'search\\nX', 'xxx" in told
+    assert told.isprintable()
+    assert len(told) < 500
+    assert choice.problem("docs", [f"tool{number}" for number in range(5000)]).endswith(
+        " and 4,970 more."
+    )

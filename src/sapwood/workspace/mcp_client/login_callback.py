@@ -2,7 +2,6 @@
 
 import asyncio
 import hmac
-import re
 from contextlib import suppress
 from types import TracebackType
 from urllib.parse import parse_qs, urlsplit
@@ -11,11 +10,11 @@ from mcp.shared.auth import AuthorizationCodeResult
 
 from sapwood.redaction import mask_secrets
 from sapwood.workspace.mcp_client.mcp_errors import McpServerError
+from sapwood.workspace.mcp_client.server_text import one_line
 
 _REQUEST_SECONDS = 10.0
 _REQUEST_BYTES = 16_384
 _PATH = "/callback"
-_MAX_REASON = 200
 
 
 class WrongAnswer(McpServerError):
@@ -29,6 +28,7 @@ class LoginCallback:
         self._port = port
         self._state = ""
         self._server: asyncio.Server | None = None
+        self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
         self._answer: asyncio.Future[AuthorizationCodeResult] = (
             asyncio.get_running_loop().create_future()
         )
@@ -36,7 +36,7 @@ class LoginCallback:
     async def __aenter__(self) -> "LoginCallback":
         try:
             self._server = await asyncio.start_server(
-                self._serve, "127.0.0.1", self._port, limit=_REQUEST_BYTES
+                self._accept, "127.0.0.1", self._port, limit=_REQUEST_BYTES
             )
         except OSError as error:
             raise McpServerError(
@@ -53,6 +53,9 @@ class LoginCallback:
     ) -> None:
         if self._server is not None:
             self._server.close()
+        for writer in self._connections.values():
+            writer.transport.abort()
+        await asyncio.gather(*self._connections, return_exceptions=True)
         if self._answer.done() and not self._answer.cancelled():
             self._answer.exception()  # nobody may have waited for it
 
@@ -90,8 +93,13 @@ class LoginCallback:
             result = AuthorizationCodeResult(code=code, state=state, iss=iss or None)
             self._answer.set_result(result)
 
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(self._serve(reader, writer))
+        self._connections[task] = writer
+        task.add_done_callback(self._connections.pop)
+
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError, ValueError, TimeoutError, asyncio.IncompleteReadError):
+        with suppress(OSError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
             async with asyncio.timeout(_REQUEST_SECONDS):
                 head = await reader.readuntil(b"\r\n\r\n")
                 status, text = self._reply(head.split(b"\r\n", 1)[0].decode("latin-1"))
@@ -114,9 +122,9 @@ class LoginCallback:
 
 
 def _reason(fields: dict[str, list[str]]) -> str:
-    """What the authorization server says, in one line that is safe to print."""
+    """What the authorization server says."""
     text = fields.get("error_description", fields["error"])[0]
-    return mask_secrets(re.sub(r"[^ -~]+", " ", text))[:_MAX_REASON].rstrip(". ")
+    return one_line(mask_secrets(text)).rstrip(". ")
 
 
 def _response(status: str, text: str) -> bytes:

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from sapwood.redaction import mask_secrets
 from sapwood.workspace.mcp_client.mcp_errors import McpConnectionLost, McpServerError
+from sapwood.workspace.mcp_client.server_text import one_line
 
 if TYPE_CHECKING:
     from anyio import CancelScope
@@ -28,10 +29,13 @@ if TYPE_CHECKING:
 
 
 _MAX_PAGES = 100
+_MAX_BYTES = 4_000_000
+"""Of an answer over HTTP. Parsed, it can take fifty times as much memory."""
 _CLOSE_SECONDS = 10.0
 """Seconds that a server gets to close its session."""
 _STDERR_BYTES = 1_000
 _STDERR_LINES = 3
+_MAX_ANSWER = 2_000
 
 
 class McpEndpoint(Struct, frozen=True):
@@ -98,16 +102,16 @@ class McpConnection:
         client = self._open_client()
         found: list[Tool] = []
         cursor: str | None = None
-        for _ in range(_MAX_PAGES):
-            try:
-                async with asyncio.timeout(self._endpoint.start_timeout):
+        try:
+            async with asyncio.timeout(self._endpoint.start_timeout):
+                for _ in range(_MAX_PAGES):
                     page = await client.list_tools(cursor=cursor)
-            except Exception as error:
-                raise self._error(error, self._endpoint.start_timeout) from error
-            found += page.tools
-            cursor = page.next_cursor
-            if cursor is None:
-                break
+                    found += page.tools
+                    cursor = page.next_cursor
+                    if cursor is None:
+                        break
+        except Exception as error:
+            raise self._error(error, self._endpoint.start_timeout) from error
         return found
 
     async def call(self, tool: str, arguments: dict[str, Any]) -> "CallToolResult":
@@ -119,6 +123,11 @@ class McpConnection:
                 return await client.call_tool(tool, arguments)
         except Exception as error:
             raise self._error(error, timeout) from error
+
+    @property
+    def notice(self) -> str:
+        """What somebody should do about the login, although it works."""
+        return self._auth.notice if self._auth is not None else ""
 
     def without_tokens(self, text: str) -> str:
         """A text of the server, without the tokens that were sent to it."""
@@ -191,12 +200,17 @@ class McpConnection:
         import httpx2
         from mcp.client.streamable_http import streamable_http_client
 
+        from sapwood.workspace.mcp_client.limited_client import limited_client
+
         self._auth = self._login_auth()
         # A server may keep a response open as long as the call takes.
         timeout = httpx2.Timeout(self._endpoint.start_timeout, read=self._endpoint.call_timeout + 5)
         async with (
-            httpx2.AsyncClient(
-                headers=self._endpoint.headers, timeout=timeout, auth=self._auth
+            limited_client(
+                max_bytes=_MAX_BYTES,
+                headers=self._endpoint.headers,
+                timeout=timeout,
+                auth=self._auth,
             ) as client,
             streamable_http_client(self._endpoint.url, http_client=client) as streams,
         ):
@@ -220,7 +234,7 @@ class McpConnection:
 
     def _error(self, error: Exception, timeout: float) -> McpServerError:
         from mcp import MCPError
-        from mcp.types import CONNECTION_CLOSED, INVALID_REQUEST, REQUEST_TIMEOUT
+        from mcp.types import CONNECTION_CLOSED, INVALID_REQUEST, PARSE_ERROR, REQUEST_TIMEOUT
 
         if self._auth is not None and self._auth.problem is not None:
             return self._auth.problem
@@ -240,7 +254,9 @@ class McpConnection:
             and error.code != CONNECTION_CLOSED
             and not is_unknown_session
         ):
-            answer = self.without_tokens(error.message)
+            # What the library says of an unreadable answer quotes it below the first line.
+            text = error.message.partition("\n")[0] if error.code == PARSE_ERROR else error.message
+            answer = one_line(self.without_tokens(text), _MAX_ANSWER)
             return McpServerError(f"MCP server '{self._name}' answered: {answer}")
         self.is_lost = True
         return McpConnectionLost(
@@ -274,7 +290,7 @@ class _StderrTail:
     def text(self) -> str:
         """The last lines as one, '' if there are none."""
         lines = self._tail.decode("utf-8", "replace").strip().splitlines()
-        return " ".join(line.strip() for line in lines[-_STDERR_LINES:])
+        return one_line(" ".join(lines[-_STDERR_LINES:]), _STDERR_BYTES)
 
     @contextmanager
     def capture(self) -> Generator[TextIO]:
@@ -315,4 +331,10 @@ def _reason(error: BaseException) -> str:
     """The message of the first error inside groups of errors."""
     if isinstance(error, BaseExceptionGroup):
         return _reason(cast(BaseExceptionGroup[BaseException], error).exceptions[0])
-    return str(error).strip().rstrip(".") or type(error).__name__
+    from sapwood.workspace.mcp_client.limited_client import HTTP_ERRORS, http_reason
+
+    if isinstance(error, HTTP_ERRORS):
+        return http_reason(error)
+    # The lines below the first of a message quote what the server has sent.
+    first = str(error).strip().partition("\n")[0]
+    return one_line(first).rstrip(".") or type(error).__name__

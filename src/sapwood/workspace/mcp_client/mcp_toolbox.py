@@ -6,7 +6,7 @@ The result of an MCP tool as text. Images, audio and other data are only describ
 import asyncio
 import hashlib
 import logging
-import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from sapwood.config.mcp_logins import McpLogins
+from sapwood.config.server_names import as_tool_name
 from sapwood.core.model_calls import Effect, ToolOutcome, ToolSpec, ToolUse
 from sapwood.core.refusals.refusal import did_you_mean, nearest
 from sapwood.workspace.mcp_client.mcp_connection import McpConnection, McpEndpoint
@@ -22,6 +23,7 @@ from sapwood.workspace.mcp_client.mcp_errors import (
     McpLoginNeeded,
     McpServerError,
 )
+from sapwood.workspace.mcp_client.server_text import shown_name, shown_names
 from sapwood.workspace.permissions.permission_decision import OtherAction
 from sapwood.workspace.permissions.permission_gate import (
     PermissionGate,
@@ -41,7 +43,6 @@ if TYPE_CHECKING:
 
 _MAX_ATTEMPTS = 2
 _MAX_NAME = 64
-_INVALID = re.compile(r"[^A-Za-z0-9_-]")
 
 
 def tool_names(server: str, tools: Iterable[str]) -> dict[str, str]:
@@ -52,14 +53,19 @@ def tool_names(server: str, tools: Iterable[str]) -> dict[str, str]:
     >>> tool_names("wood", ["saw", "plane.fine"])
     {'plane.fine': 'wood__plane_fine', 'saw': 'wood__saw'}
     """
+    prefix = f"{as_tool_name(server)}__"
     names: dict[str, str] = {}
-    for tool in sorted(set(tools)):
-        name = _INVALID.sub("_", f"{server}__{tool}")
-        if len(name) > _MAX_NAME or name in names.values():
-            mark = hashlib.sha256(f"{server} {tool}".encode()).hexdigest()[:8]
-            name = f"{name[: _MAX_NAME - 9]}_{mark}"
+    taken: set[str] = set()
+    # A tool whose name needs no change has it, and no other tool can take it.
+    for tool in sorted(set(tools), key=lambda each: (each != as_tool_name(each), each)):
+        whole = name = f"{prefix}{as_tool_name(tool)}"
+        mark = f"{server} {tool}"
+        while len(name) > _MAX_NAME or name in taken:
+            mark = hashlib.sha256(mark.encode()).hexdigest()
+            name = f"{whole[: _MAX_NAME - 9]}_{mark[:8]}"
         names[tool] = name
-    return names
+        taken.add(name)
+    return dict(sorted(names.items()))
 
 
 _log = logging.getLogger(__name__)
@@ -79,14 +85,20 @@ class _McpTool(Struct, frozen=True):
 
 
 class ToolChoice(Struct, frozen=True):
-    """Which tools of a server are offered: those `enabled`, or all, without those `disabled`."""
+    """Which tools of a server are offered: those `enabled`, or all, without those `disabled`.
+
+    A disabled name also stands for names that models see alike, such as `Delete.all` for
+    `delete_all`. A server can still offer the same under another name; `enabled` names are exact.
+    """
 
     enabled: tuple[str, ...] = ()
     disabled: tuple[str, ...] = ()
 
     def offers(self, tool: str) -> bool:
         """Whether agents get a tool of this name."""
-        return (not self.enabled or tool in self.enabled) and tool not in self.disabled
+        if self.enabled and tool not in self.enabled:
+            return False
+        return _look(tool) not in map(_look, self.disabled)
 
     def problem(self, server: str, tools: Sequence[str]) -> str:
         """Says which chosen names the server does not have, and which it has; else empty."""
@@ -94,11 +106,23 @@ class ToolChoice(Struct, frozen=True):
         if not unknown:
             return ""
         names = ", ".join(f"'{name}'" for name in dict.fromkeys(unknown))
-        close = did_you_mean(nearest(unknown[0], list(tools))[:1]) if len(unknown) == 1 else ""
+        nearby = tuple(map(shown_name, nearest(unknown[0], list(tools))[:1]))
+        close = did_you_mean(nearby) if len(unknown) == 1 else ""
         return (
             f"MCP server '{server}' has no tool {names}, which the configuration names.{close} "
-            f"It has {', '.join(sorted(tools)) or 'none'}."
+            f"It has {shown_names(tools)}."
         )
+
+
+def _look(name: str) -> str:
+    """What names of tools have in common that look alike to a model.
+
+    >>> _look("Delete.all "), _look("delete\u200b_all")
+    ('delete_all', 'delete_all')
+    """
+    same = unicodedata.normalize("NFKC", name)
+    seen = "".join(char for char in same if unicodedata.category(char) != "Cf")
+    return as_tool_name(seen.strip().casefold())
 
 
 class McpToolbox:
@@ -107,7 +131,7 @@ class McpToolbox:
     The list of tools stays as it was first read, because it is part of the cached prefix of every
     request. A server that cannot be reached has no tools; `trouble` says why. A server that asks
     for a login is tried again after somebody has logged in; `login` says what it asks for.
-    `notice` says which tools the configuration names by mistake.
+    `notice` says which tools the configuration names by mistake, and that a login was not stored.
     """
 
     def __init__(
@@ -151,7 +175,7 @@ class McpToolbox:
 
     def why_missing(self, tool: str) -> str:
         """Why the server offers no tools now, if the tool has a name of this server."""
-        prefix = _INVALID.sub("_", f"{self._name}__")
+        prefix = f"{as_tool_name(self._name)}__"
         return self.trouble if tool.startswith(prefix) else ""
 
     def effect(self, use: ToolUse) -> Effect:
@@ -190,9 +214,10 @@ class McpToolbox:
             tools = await connection.tools()
             self._tools = _mcp_tools(self._name, tools, self._choice)
             self.trouble, self.login = "", ""
-            self.notice = self._choice.problem(self._name, [tool.name for tool in tools])
-            if self.notice:
-                _log.warning("%s", self.notice)
+            problem = self._choice.problem(self._name, [tool.name for tool in tools])
+            self.notice = " ".join(filter(None, (connection.notice, problem)))
+            if problem:
+                _log.warning("%s", problem)
 
     async def _call(self, tool: _McpTool, arguments: dict[str, Any]) -> ToolOutcome:
         connection = await self._connected()

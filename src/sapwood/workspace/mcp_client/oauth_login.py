@@ -6,6 +6,7 @@ resource and issuer. Nothing is stored here.
 
 import asyncio
 import logging
+import re
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager
 from typing import Any
@@ -17,19 +18,32 @@ from mcp.shared.auth import (
     OAuthClientInformationFull,
     OAuthClientMetadata,
 )
-from mcp.shared.auth_utils import calculate_token_expiry
 from mcp.shared.inbound import MCP_PROTOCOL_VERSION_HEADER
 from mcp.types import LATEST_PROTOCOL_VERSION
 from msgspec import Struct
 
 from sapwood.config.mcp_logins import McpLogin
 from sapwood.redaction import mask_secrets
+from sapwood.workspace.mcp_client.limited_client import HTTP_ERRORS, http_reason
 from sapwood.workspace.mcp_client.login_callback import LoginCallback
 from sapwood.workspace.mcp_client.mcp_errors import McpServerError
-from sapwood.workspace.mcp_client.oauth_client import LoginInMemory, require_secure
+from sapwood.workspace.mcp_client.oauth_client import (
+    LoginInMemory,
+    expiry,
+    oauth_client,
+    refusal_of,
+    require_secure,
+)
+from sapwood.workspace.mcp_client.server_text import one_line
 
-_SECONDS = 30.0
-_MAX_REASON = 300
+_SECONDS = 15.0
+"""Seconds for each request of a login."""
+_REFUSED = 400
+_STATUS = re.compile(
+    r"(Token exchange failed \(\d+\)|Registration failed: \d+)"
+    r"( \(redirected to \S+; not followed\))?"
+)
+"""The beginning of messages whose rest is the body of the answer."""
 _PING = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
 
 AskPerson = Callable[[str, LoginCallback], Coroutine[Any, Any, None]]
@@ -69,8 +83,9 @@ async def log_in(request: LoginRequest, ask: AskPerson, *, seconds: float) -> Mc
         try:
             with _without_tracebacks():
                 await _authorize(request, provider)
-        except (OAuthFlowError, httpx2.HTTPError, httpx2.InvalidURL) as error:
-            raise _failure(request, provider, error) from error
+        except (OAuthFlowError, *HTTP_ERRORS, ValueError, ArithmeticError) as error:
+            # The cause is not chained, because its message can quote what was sent.
+            raise _failure(request, provider, error) from None
         finally:
             for task in asking:
                 task.cancel()
@@ -84,18 +99,33 @@ async def _authorize(request: LoginRequest, provider: OAuthClientProvider) -> No
     async def check(outgoing: httpx2.Request) -> None:
         require_secure(str(outgoing.url), request.url)
 
+    async def check_answer(response: httpx2.Response) -> None:
+        if response.status_code >= _REFUSED and _is_endpoint(response.request, provider):
+            await response.aread()
+            raise OAuthFlowError(refusal_of(response).says)
+
     headers = {
         **request.headers,
         MCP_PROTOCOL_VERSION_HEADER: LATEST_PROTOCOL_VERSION,
         "Accept": "application/json, text/event-stream",
     }
     async with (
-        httpx2.AsyncClient(
-            auth=provider, timeout=_SECONDS, event_hooks={"request": [check]}
+        oauth_client(
+            seconds=_SECONDS,
+            auth=provider,
+            timeout=_SECONDS,
+            event_hooks={"request": [check], "response": [check_answer]},
         ) as client,
         client.stream("POST", request.url, json=_PING, headers=headers),
     ):
         pass
+
+
+def _is_endpoint(request: httpx2.Request, provider: OAuthClientProvider) -> bool:
+    """Whether a request registers the client or asks for a token."""
+    found = provider.context.oauth_metadata
+    endpoints = (found.registration_endpoint, found.token_endpoint) if found else ()
+    return request.method == "POST" and request.url in (httpx2.URL(str(each)) for each in endpoints)
 
 
 async def _first_answer(
@@ -164,7 +194,7 @@ def _login(
         client_secret=client.client_secret or "",
         client_auth=client.token_endpoint_auth_method or "",
         refresh_token=token.refresh_token or "",
-        expires=calculate_token_expiry(token.expires_in) or 0,
+        expires=expiry(token),
     )
 
 
@@ -186,13 +216,20 @@ def _failure(
             f"set servers.{request.server}.client_id ID, and sapwood mcp login {request.server} "
             "--port PORT"
         )
-    # The lines below the first quote what the server has sent, which may be a token.
-    first_line = mask_secrets(str(error).partition("\n")[0])
-    reason = first_line[:_MAX_REASON].strip() or type(error).__name__
     return McpServerError(
-        f"The login to MCP server '{request.server}' failed: {reason.rstrip('.')}. "
-        "Nothing was stored."
+        f"The login to MCP server '{request.server}' failed: {_reason(error)}. Nothing was stored."
     )
+
+
+def _reason(error: Exception) -> str:
+    """What the library says, without what it quotes of an answer."""
+    if isinstance(error, HTTP_ERRORS):
+        return http_reason(error)
+    if not isinstance(error, OAuthFlowError):
+        return "its answer cannot be read"
+    status = _STATUS.match(str(error))
+    first_line = status[0] if status else str(error).partition("\n")[0]
+    return one_line(mask_secrets(first_line)).rstrip(".") or type(error).__name__
 
 
 def _offers_no_login(request: LoginRequest) -> str:
