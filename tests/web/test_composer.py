@@ -213,3 +213,14 @@ def test_a_question_and_the_end_of_a_turn_are_notified(stage: Stage) -> None:
     page.wait_for_function("() => globalThis.shown?.includes('A tool call needs your approval.')")
     page.keyboard.press("n")
     page.wait_for_function("() => globalThis.shown?.includes('The turn has ended.')")
+
+
+def test_escape_in_the_composer_interrupts_the_open_turn_at_once(stage: Stage) -> None:
+    stage.begin(("One?", "First answer."))
+    stage.prompt("Wait. [[stall: 600]] [[say: Never.]]")
+    expect(stage.page.locator("#interrupt")).to_be_visible()
+    stage.page.press("#message", "Escape")
+    stage.idle()
+    expect(stage.page.locator("#message")).to_be_focused()
+    stage.page.press("#message", "Escape")
+    expect(stage.page.locator("#message")).not_to_be_focused()

@@ -309,7 +309,7 @@ if (box) {
       /** @type {HTMLButtonElement} */ (queueBox.lastElementChild.querySelector('button')).click();
     } else if (event.key === 'Escape') {
       event.stopPropagation();
-      if (listed) hide(); else box.blur();
+      if (listed) hide(); else if ($('interrupt').hidden) box.blur(); else interrupt();
     }
   });
   $('composer').addEventListener('submit', (/** @type {Event} */ event) => { event.preventDefault(); send(); });
