@@ -224,3 +224,21 @@ def test_escape_in_the_composer_interrupts_the_open_turn_at_once(stage: Stage) -
     expect(stage.page.locator("#message")).to_be_focused()
     stage.page.press("#message", "Escape")
     expect(stage.page.locator("#message")).not_to_be_focused()
+
+
+def test_a_command_without_its_argument_changes_nothing_and_asks_for_it(stage: Stage) -> None:
+    page, box = stage.page, stage.page.locator("#message")
+    stage.begin(("One?", "First answer."), ("Two?", "Second answer."))
+    stage.command("/mark HERE")
+    for typed, said in (("/rewind", "Which mark or turn?"), ("/edit", "Which turn?")):
+        stage.type(typed)
+        expect(page.locator("#says")).to_contain_text(f"{said} Type ")
+        expect(box).to_have_value(f"{typed} ")
+        expect(box).to_be_focused()
+    page.fill("#message", "/rewind ")
+    expect(page.locator("#choices li").first).to_contain_text("HERE")
+    stage.inspect("which-turn")
+    page.press("#message", "Escape")
+    stage.type("/model")
+    expect(page.locator("#pick-model")).to_be_visible()
+    expect(page.locator("#rows .row.out")).to_have_count(0)

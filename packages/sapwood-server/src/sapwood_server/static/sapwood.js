@@ -199,7 +199,11 @@ const finder = $('finder'), words = $('words');
 const search = soon(async () => fill($('hits'), await getText(`/page/search?q=${encodeURIComponent(words.value)}`)), 120);
 words.addEventListener('input', search);
 const openFinder = () => { finder.showModal(); words.select(); words.focus(); search(); };
-answers.ArgumentNeeded = (answer, message) => { if (answer.command === 'switch') { words.value = ''; openFinder(); } else say(message, true); };
+answers.ArgumentNeeded = ({ command, argument }, message) => {
+  if (argument.kinds.includes('agent')) { words.value = ''; openFinder(); }
+  else if (argument.kinds.includes('model')) $('chip-model').click();
+  else { write(`/${command} `); say(message); }
+};
 $('find').addEventListener('click', openFinder);
 finder.addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => {
   const links = [...finder.querySelectorAll('a')], now = links.indexOf(/** @type {any} */ (document.activeElement));
