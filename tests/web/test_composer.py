@@ -242,3 +242,26 @@ def test_a_command_without_its_argument_changes_nothing_and_asks_for_it(stage: S
     stage.type("/model")
     expect(page.locator("#pick-model")).to_be_visible()
     expect(page.locator("#rows .row.out")).to_have_count(0)
+
+
+_LATE = """() => {
+    const soon = globalThis.fetch;
+    const later = () => new Promise((answer) => setTimeout(answer, 3000));
+    globalThis.fetch = (...sent) => later().then(() => soon(...sent));
+}"""
+"""Every request of the page takes three seconds."""
+
+
+def test_a_slow_command_does_not_keep_the_composer(stage: Stage) -> None:
+    stage.begin(("One?", "First answer."))
+    page = stage.page
+    stage.command("/btw What is a heron? [[stall: 8]] [[say: A bird.]]")
+    expect(page.locator("#send")).to_be_enabled()
+    stage.prompt("Two? [[say: Second answer.]]")
+    stage.see("Second answer.")
+    expect(page.locator("#rows .own")).to_have_count(0)
+    expect(page.locator("#rows .own")).to_contain_text("A bird.")
+    page.evaluate(_LATE)
+    stage.command("/rewind NOWHERE")
+    expect(page.locator("#says")).to_contain_text("There is no mark")
+    expect(page.locator("#message")).to_have_value("/rewind NOWHERE")
