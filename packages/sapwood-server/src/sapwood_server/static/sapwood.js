@@ -35,6 +35,10 @@ function showLimit(at) {
   row.hidden = !at;
   row.firstElementChild.textContent = at ? `The limit of the provider resets at ${new Date(at).toLocaleTimeString()}. Then the turn is asked again, even if this page is closed.` : '';
 }
+/** An archived conversation has a way back in place of the composer. @param {boolean} archived */
+function showArchived(archived) {
+  if ($('archived')) { $('archived').hidden = !archived; $('composer').hidden = archived; say(''); }
+}
 let counting = 0;
 /** Counts down to the next attempt of a model call. @param {{seconds: number, attempt: number, max_attempts: number, unreachable: boolean} | null} wait */
 function showBusy(wait) {
@@ -92,6 +96,7 @@ function on(kind, value) {
   if (kind.startsWith('prompt.')) refreshQueue();
   if (kind === 'settings.changed') showSettings(value.data.change);
   if (kind === 'turn.started') setOpen(true);
+  if (kind === 'agent.archived' || kind === 'agent.unarchived') showArchived(kind === 'agent.archived');
   if (kind in ENDS) { announce(ENDS[/** @type {keyof ENDS} */ (kind)]); setOpen(false); if (kind === 'turn.failed') sayFailed(value.data); }
   if (kind.startsWith('question.') || kind === 'tool.finished' || kind in ENDS) refreshQuestion();
   if (kind === 'agent.renamed' && document.querySelector('.crumb h1')) /** @type {any} */ (document.querySelector('.crumb h1')).textContent = value.data.name;
