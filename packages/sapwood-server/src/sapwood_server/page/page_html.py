@@ -402,7 +402,7 @@ def budget_html(found: WindowUse, plan: CutPlan) -> str:
         f'aria-valuemax="100" aria-valuenow="{min(100, percent)}" '
         f'aria-valuetext="{attribute(edge_text(budget))}">{bars}</div>'
         f'<ul class="legend">{legend}</ul><div class="row-x num spent">'
-        f'<b>{money(found.spent.cost)}</b> so far<span class="grow"></span>{next_call}'
+        f"<span><b>{money(found.spent.cost)}</b> so far</span><span>{next_call}</span>"
         f"</div>{_cold_html(plan)}</section>"
     )
 
