@@ -315,4 +315,6 @@ def _reason(error: BaseException) -> str:
     """The message of the first error inside groups of errors."""
     if isinstance(error, BaseExceptionGroup):
         return _reason(cast(BaseExceptionGroup[BaseException], error).exceptions[0])
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror}"
     return str(error).strip().rstrip(".") or type(error).__name__
