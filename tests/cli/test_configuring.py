@@ -74,7 +74,11 @@ def test_a_key_for_nobody_is_refused(sapwood: Sapwooder, home: Path) -> None:
     ran = sapwood("config", "key", "anthropc", stdin="sk-ant-mine\n")
     assert ran.code == 2
     assert "There is no provider 'anthropc'. Did you mean anthropic?" in ran.err
-    assert "base_urls.den" in sapwood("config", "key", "den", stdin="mine\n").err
+    unknown = sapwood("config", "key", "den", stdin="mine\n").err
+    assert "base_urls.den" in unknown
+    assert "The providers are anthropic, openai, google." in unknown
+    sapwood("config", "set", "base_urls.anthropic", "http://127.0.0.1:1")
+    assert sapwood("config", "key", "den", stdin="mine\n").err == unknown  # it is listed once
     assert not (home / ".config/sapwood/keys.toml").exists()
     sapwood("config", "set", "base_urls.den", "http://127.0.0.1:1/v1")
     assert sapwood("config", "key", "den", stdin="mine\n").code == 0
@@ -87,6 +91,11 @@ def test_a_model_that_nobody_has_is_stored_with_a_doubt(sapwood: Sapwooder) -> N
     assert sapwood("config", "set", "model", "claude-sonnet-5-5").err == ""
     assert "Stored, but: There is no" in sapwood("config", "set", "title_model", "gtp-5").err
     assert sapwood("config", "set", "title_model", "same").err == ""
+
+
+def test_a_negative_number_is_a_value_and_no_option(sapwood: Sapwooder) -> None:
+    ran = sapwood("config", "set", "budget.cost", "-5")
+    assert "'budget.cost' cannot be '-5': it takes a number ≥ 0." in ran.err
 
 
 def test_a_keys_file_that_others_can_read_is_refused(sapwood: Sapwooder, home: Path) -> None:

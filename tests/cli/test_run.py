@@ -349,6 +349,8 @@ def test_a_summary_takes_the_place_of_the_history(
     weak = sapwood("compact", "demo")
     assert weak.code == 1
     assert "1 turn summarised, but none of the key facts are in the summary." in weak.err
+    advice = "Type sapwood compact demo to try again, or sapwood compact demo --anyway to accept"
+    assert advice in weak.err
     assert "[Summary of" not in sapwood("show", "demo").out
     assert sapwood("compact", "demo", "--anyway").code == 0
     assert sapwood("do", "demo", "/undo").code == 0

@@ -111,25 +111,43 @@ def test_messages_name_commands_of_the_shell(sapwood: Sapwooder, claude: ClaudeF
     assert "-1 is not a number of turns. Give 1 or more." in sapwood("clear", "-1").err
 
 
-@pytest.mark.parametrize(
-    ("words", "advised"),
-    [
-        (("clear", "1"), "'/clear 1'"),
-        (("drop", "--results", "2-3"), "'/drop --results 2-3'"),
-        (("mark", "IT'S"), "'/mark IT'\"'\"'S'"),
-        (("undo",), "/undo"),
-    ],
-)
-def test_the_advice_for_an_agent_of_sapwood_keeps_the_arguments(
-    sapwood: Sapwooder, database: Database, words: tuple[str, ...], advised: str
-) -> None:
-    async def start(db: Sapwood) -> None:
-        await db.start("storks", id="kept")
+async def _storks(db: Sapwood) -> None:
+    agent = await db.start("storks", id="kept")
+    for number in range(1, 5):
+        await agent.record(f"Ask {number}.", f"Answer {number}.")
 
-    database(start)
-    ran = sapwood(*words, "--session", "kept")
+
+def test_a_conversation_of_sapwood_takes_the_same_commands(
+    sapwood: Sapwooder, database: Database
+) -> None:
+    database(_storks)
+    said = {
+        ("clear", "1"): "Kept the last turn; 3 turns removed from view.",
+        ("undo",): "Undone: ",
+        ("drop", "2-3"): "Dropped 2 turns",
+        ("mark", "HERE"): "Marked 'HERE'.",
+        ("rewind", "4"): "Rewound to just before turn 4.",
+        ("edit", "1"): "Rewound to just before turn 1.",
+    }
+    for words, sentence in said.items():
+        ran = sapwood(*words, "--session", "storks")
+        assert ran.code == Exit.OK, ran.err
+        assert ran.out.startswith(sentence), ran.out
+        assert ("Ask 1." in ran.out) == (words[0] == "edit")  # the prompt to edit
+    refused = sapwood("rewind", "99", "--session", "kept")
+    assert "There is no turn 99. Type a number from 1 to 4." in refused.err
+    again = json.loads(sapwood("undo", "--session", "kept", "--json").out)
+    assert (again["agent"], again["session"], again["program"]) == ("kept", "", "")
+
+
+@pytest.mark.parametrize("command", ["compact", "fork"])
+def test_a_command_with_another_form_for_a_conversation_of_sapwood_names_it(
+    sapwood: Sapwooder, database: Database, command: str
+) -> None:
+    database(_storks)
+    ran = sapwood(command, "--session", "kept")
     assert ran.code == Exit.NO_SESSION
-    assert ran.err.rstrip().endswith(f"For a Sapwood agent, type: sapwood do kept {advised}")
+    assert ran.err.rstrip().endswith(f"in Sapwood, type: sapwood {command} kept")
 
 
 def test_without_a_name_the_newest_session_of_the_folder_is_meant(

@@ -115,7 +115,7 @@ REFUSALS: dict[str, type[Refusal]] = {
     "/replay 2": NoSuchCall,
     "/replay two": BadArguments,
     "/diff 99": UnknownTurn,
-    "/diff 3": TurnRenumbered,
+    "/diff 2": TurnRenumbered,
     "/recall #99": UnknownTurn,
     "/recall #1.1": NoPassage,
     "/recall #1:9999": NoPassage,

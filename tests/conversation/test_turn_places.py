@@ -112,8 +112,13 @@ async def test_a_place_that_is_no_turn_is_refused_with_the_numbers(desk: Desk, t
 
 async def test_a_version_is_refused_with_the_number_of_its_turn(desk: Desk) -> None:
     for command in ("rewind", "edit"):
-        for typed, now in (("5", "2"), ("lead:5", "2"), ("9", "3"), ("lead/8", "3")):
+        for typed, now in (("5", "2"), ("lead:5", "2"), ("lead/8", "3")):
             assert await runs(desk, command, typed) == TurnRenumbered(typed, now)
+
+
+async def test_the_version_of_an_event_inside_a_turn_never_was_its_number(desk: Desk) -> None:
+    for command in ("rewind", "edit", "bring", "diff"):
+        assert await runs(desk, command, "9") == UnknownTurn("9", 3)
 
 
 async def test_edit_gives_the_prompt_back(desk: Desk) -> None:

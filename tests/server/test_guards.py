@@ -121,6 +121,19 @@ async def test_a_form_of_another_page_cannot_change_anything(served: Served) -> 
             assert answer.status_code == 415, kind
 
 
+async def test_an_unknown_address_is_a_page_in_a_browser_and_a_problem_elsewhere(
+    served: Served,
+) -> None:
+    async with served.client() as client:
+        for path in ("/c/nosuch", "/v1/agents/nosuch", "/nowhere"):
+            program = await client.get(path)
+            browser = await client.get(path, headers={"Accept": "text/html,*/*;q=0.8"})
+            assert program.headers["content-type"] == "application/problem+json"
+            assert browser.headers["content-type"] == "text/html; charset=utf-8"
+            assert browser.status_code == program.status_code == 404
+            assert "There is nothing at this address." in browser.text
+
+
 async def test_every_answer_has_the_headers_that_keep_a_page_to_its_origin(served: Served) -> None:
     async with served.client() as client, served.plain_client() as nobody:
         answers = [

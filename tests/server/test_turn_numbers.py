@@ -29,13 +29,13 @@ SAID: dict[str, str] = {
     "/bring 2": "Turn 2 is already in view.",
     "/diff 2": "4 turns are in only one of them.",
     "/recall #2": "User: Let's use colour 2.\n\nAssistant: Colour 2 it is.",
-    "/rewind 6": "Turns are numbered 1, 2, 3 now: turn 6 is now 5.",
-    "/edit 6": "Turns are numbered 1, 2, 3 now: turn 6 is now 5.",
-    "/bring 6": "Turns are numbered 1, 2, 3 now: turn 6 is now 5.",
-    "/diff 6": "Turns are numbered 1, 2, 3 now: turn 6 is now 5.",
-    "/recall #6": "Turns are numbered 1, 2, 3 now: turn 6 is now 5.",
-    "/rewind 9": "There is no turn '9'. Type a number from 1 to 5.",
-    "/bring 9": "There is no turn '9'. Type a number from 1 to 5.",
+    "/rewind 6": "Turn numbers have changed: turn 6 is now turn 5.",
+    "/edit 6": "Turn numbers have changed: turn 6 is now turn 5.",
+    "/bring 6": "Turn numbers have changed: turn 6 is now turn 5.",
+    "/diff 6": "Turn numbers have changed: turn 6 is now turn 5.",
+    "/recall #6": "Turn numbers have changed: turn 6 is now turn 5.",
+    "/rewind 9": "There is no turn 9. Type a number from 1 to 5.",
+    "/bring 9": "There is no turn 9. Type a number from 1 to 5.",
 }
 """Each line, and how its answer begins."""
 

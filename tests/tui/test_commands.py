@@ -358,7 +358,7 @@ SCREENS: list[dict[str, Check]] = [
         "context": typed("/context", "LARGEST", "turn #"),
         "help": helps,
         "answer": typed("/answer yes", "No question is waiting"),
-        "bring": typed("/bring 99", "There is no turn '99'"),
+        "bring": typed("/bring 99", "There is no turn 99"),
         "revert": typed("/revert", "no checkpoint to revert to"),
         "wait": typed("/wait 1", "Mail has arrived"),
         "check-mail": typed("/check-mail", "Mail from"),

@@ -552,8 +552,9 @@ async def test_an_unknown_turn_is_refused_with_those_there_are(tmp_path: Path) -
             RefusedError, match=f"no checkpoint at 99. Type /revert with turn {turn}."
         ):
             await at.agent.revert(99)
-        version = (await at.agent.state()).version
-        with pytest.raises(RefusedError, match=f"turn {version} is now {turn}"):
+        started = [each for each in await at.agent.events() if each.kind == "turn.started"]
+        version = started[-1].version
+        with pytest.raises(RefusedError, match=f"turn {version} is now turn {turn}"):
             await at.agent.revert(version)
 
 

@@ -50,6 +50,7 @@ def test_axe_finds_nothing_in_dialogs_and_on_a_phone(stage: Stage) -> None:
     assert violations(page) == [], "approval"
     page.set_viewport_size({"width": 390, "height": 844})
     assert violations(page) == [], "approval on a phone"
+    expect(page.locator("#ask kbd").first).to_be_visible()  # the text above names these keys
     page.keyboard.press("n")
     stage.see("It was denied.")
     assert violations(page) == [], "phone"

@@ -213,3 +213,55 @@ def test_a_question_and_the_end_of_a_turn_are_notified(stage: Stage) -> None:
     page.wait_for_function("() => globalThis.shown?.includes('A tool call needs your approval.')")
     page.keyboard.press("n")
     page.wait_for_function("() => globalThis.shown?.includes('The turn has ended.')")
+
+
+def test_escape_in_the_composer_interrupts_the_open_turn_at_once(stage: Stage) -> None:
+    stage.begin(("One?", "First answer."))
+    stage.prompt("Wait. [[stall: 600]] [[say: Never.]]")
+    expect(stage.page.locator("#interrupt")).to_be_visible()
+    stage.page.press("#message", "Escape")
+    stage.idle()
+    expect(stage.page.locator("#message")).to_be_focused()
+    stage.page.press("#message", "Escape")
+    expect(stage.page.locator("#message")).not_to_be_focused()
+
+
+def test_a_command_without_its_argument_changes_nothing_and_asks_for_it(stage: Stage) -> None:
+    page, box = stage.page, stage.page.locator("#message")
+    stage.begin(("One?", "First answer."), ("Two?", "Second answer."))
+    stage.command("/mark HERE")
+    for typed, said in (("/rewind", "Which mark or turn?"), ("/edit", "Which turn?")):
+        stage.type(typed)
+        expect(page.locator("#says")).to_contain_text(f"{said} Type ")
+        expect(box).to_have_value(f"{typed} ")
+        expect(box).to_be_focused()
+    page.fill("#message", "/rewind ")
+    expect(page.locator("#choices li").first).to_contain_text("HERE")
+    stage.inspect("which-turn")
+    page.press("#message", "Escape")
+    stage.type("/model")
+    expect(page.locator("#pick-model")).to_be_visible()
+    expect(page.locator("#rows .row.out")).to_have_count(0)
+
+
+_LATE = """() => {
+    const soon = globalThis.fetch;
+    const later = () => new Promise((answer) => setTimeout(answer, 3000));
+    globalThis.fetch = (...sent) => later().then(() => soon(...sent));
+}"""
+"""Every request of the page takes three seconds."""
+
+
+def test_a_slow_command_does_not_keep_the_composer(stage: Stage) -> None:
+    stage.begin(("One?", "First answer."))
+    page = stage.page
+    stage.command("/btw What is a heron? [[stall: 8]] [[say: A bird.]]")
+    expect(page.locator("#send")).to_be_enabled()
+    stage.prompt("Two? [[say: Second answer.]]")
+    stage.see("Second answer.")
+    expect(page.locator("#rows .own")).to_have_count(0)
+    expect(page.locator("#rows .own")).to_contain_text("A bird.")
+    page.evaluate(_LATE)
+    stage.command("/rewind NOWHERE")
+    expect(page.locator("#says")).to_contain_text("There is no mark")
+    expect(page.locator("#message")).to_have_value("/rewind NOWHERE")

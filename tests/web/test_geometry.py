@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from playwright.sync_api import FloatRect, expect
+from playwright.sync_api import FloatRect, Route, expect
 
 from tests.web.stage import WIDTHS, Stage
 
@@ -224,6 +224,40 @@ def test_what_a_word_at_the_side_means_is_shown_inside_the_window(stage: Stage) 
         assert shown["y"] + shown["height"] <= 900
     row, section = box_of(stage, ".chap .num"), box_of(stage, ".sec:has(.chap) > header")
     assert row["x"] + row["width"] <= section["x"] + section["width"] + TOLERANCE
+
+
+def test_a_long_next_call_wraps_inside_the_side(stage: Stage) -> None:
+    def after_a_pause(route: Route) -> None:
+        answer = route.fetch()
+        shown = answer.text().replace("next call", "next call (cache ended)")
+        route.fulfill(response=answer, body=shown.replace("so far", "00.00 so far"))
+
+    stage.begin(("One?", "First answer."))
+    stage.page.route("**/page/*/side", after_a_pause)
+    stage.command("/mark HERE")
+    expect(stage.page.locator(".spent")).to_contain_text("cache ended")
+    for width in (1280, 390):
+        stage.page.set_viewport_size({"width": width, "height": 844})
+        if width == 390:
+            stage.page.click("[data-drawer=side]")
+        row = stage.page.locator(".spent")
+        over = row.evaluate("(row) => row.scrollWidth - row.clientWidth")
+        assert over == 0, width
+        side, end = box_of(stage, "#side"), box_of(stage, ".spent b")
+        assert end["x"] + end["width"] <= side["x"] + side["width"], width
+
+
+def test_the_largest_items_stay_inside_their_card(stage: Stage) -> None:
+    folder = stage.server.home / "project" / "a-folder-with-a-long-name"
+    folder.mkdir(exist_ok=True)
+    (folder / "and_a_file_with_a_long_name.txt").write_text("heron " * 4000)
+    read = f'{{"path": "{folder.name}/and_a_file_with_a_long_name.txt"}}'
+    stage.begin((f"Read. [[tool: read_file {read}]]", "Read."))
+    stage.page.goto(f"{stage.server.address}/c/{stage.agent}?view=context")
+    for width, height in WIDTHS.items():
+        stage.page.set_viewport_size({"width": width, "height": height})
+        card, table = box_of(stage, ".card:has(.tbl)"), box_of(stage, ".tbl")
+        assert table["x"] + table["width"] <= card["x"] + card["width"], width
 
 
 def test_the_slider_of_the_cut_ends_at_the_last_bar(stage: Stage) -> None:

@@ -178,6 +178,18 @@ def test_the_archived_conversation_is_in_the_list_and_opens(stage: Stage) -> Non
     stage.page.click("#list .archived > summary")
     stage.page.click(f"#list .archived a[href='/c/{old}']")
     expect(stage.page.locator("#rows")).to_contain_text("A kestrel hovers.")
+    banner, composer = stage.page.locator("#archived"), stage.page.locator("#composer")
+    expect(banner).to_contain_text("This conversation is archived.")
+    expect(composer).to_be_hidden()
+    stage.inspect("archived")
+    banner.get_by_text("Unarchive").click()
+    expect(banner).to_be_hidden()
+    stage.prompt("And the heron? [[say: A heron waits.]]")
+    stage.see("A heron waits.")
+    stage.idle()
+    stage.type("/archive")
+    expect(banner).to_be_visible()
+    expect(composer).to_be_hidden()
 
 
 def test_files_go_back_to_before_a_turn_that_was_pruned(stage: Stage) -> None:

@@ -54,11 +54,11 @@ def key_origins(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
 
 def require_provider(name: str, environ: Mapping[str, str] = os.environ) -> None:
     """Raises `ConfigError` for a provider that has neither a built-in nor a configured address."""
-    known = [*_variables(), *load_config(environ).base_urls]
+    known = list(dict.fromkeys([*_variables(), *load_config(environ).base_urls]))
     if name in known:
         return
     close = " or ".join(nearest(name, known))
-    instead = f"Did you mean {close}?" if close else f"There are {', '.join(known)}."
+    instead = f"Did you mean {close}?" if close else f"The providers are {', '.join(known)}."
     raise ConfigError(
         f"There is no provider '{name}'. {instead} To add your own, set its address first: sapwood "
         f"config set base_urls.{name} http://… Nothing was stored."

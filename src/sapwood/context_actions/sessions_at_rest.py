@@ -1,10 +1,10 @@
 """Context commands on sessions of other programs that are at rest.
 
 The session is found and imported, the command goes through the conversation service, which refuses
-a session that is open, and the program's own session is then brought to the new history.
+a session that is open, and the program's own session is then brought to the new history. A
+conversation of Sapwood's own gets the same command.
 """
 
-import shlex
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -33,12 +33,16 @@ from sapwood.tokens.counters import CachingCounter
 from sapwood.turns.clock_and_ids import command_meta, new_agent_id
 from sapwood.turns.open_agent import OpenAgent
 
+_OTHER_WAY = ("compact", "fork")
+"""Commands that have another form at the top, which takes a conversation of Sapwood's own."""
+
 
 class SessionResult(Struct, frozen=True, omit_defaults=True):
     """What a command on a session led to.
 
-    `program` and `session` name the session that continues, `resume` is the command that opens it,
-    `events` counts what was recorded, and `prompt` is the text to edit after `edit`.
+    `program` and `session` name the session that continues, `resume` is the command that opens it;
+    all are empty for a conversation of Sapwood's own. `events` counts what was recorded, and
+    `prompt` is the text to edit after `edit`.
     """
 
     agent: AgentId
@@ -73,7 +77,7 @@ class SessionCommands:
 
         Raises `NoSession`, `RefusedError` and `SapwoodError`.
         """
-        agent, opened = await self._find(f"/{name} {arguments}".strip(), session, transcript)
+        agent, opened = await self._find(name, session, transcript)
         if name == "fork":
             return await self._fork(agent, opened.state, arguments)
         with self._counted(opened):
@@ -90,8 +94,7 @@ class SessionCommands:
         """
         state, weight = opened.state, opened.live.weight
         counter = self._space.counter_for(state.settings.model)
-        assert state.session is not None
-        if weight is not None and weight.counter == counter.name:
+        if state.session is None or (weight is not None and weight.counter == counter.name):
             yield
             return
         from sapwood.context_actions.turn_features_cache import TurnFeaturesCache
@@ -104,21 +107,21 @@ class SessionCommands:
         if isinstance(counter, CachingCounter):
             cache.save(counter.counts)
 
-    async def _find(self, command: str, session: str, transcript: str) -> tuple[AgentId, OpenAgent]:
-        """The agent of the session; imports it if needed. `command` is the whole slash command."""
+    async def _find(self, name: str, session: str, transcript: str) -> tuple[AgentId, OpenAgent]:
+        """The agent of the session; imports it if needed. `name` is that of the command."""
         target = await self._sessions.find(session, transcript)
         forker = SessionForker(self._space, self._sessions)
         agent = target if isinstance(target, str) else await forker.agent_at(target)
         opened = await self._space.dispatcher.open(agent)
         state = opened.state
-        if state.session is None:
-            name = target.id if isinstance(target, FoundSession) else session or agent
+        if state.session is None and (state.origin is not None or name in _OTHER_WAY):
+            typed = target.id if isinstance(target, FoundSession) else session or agent
             titles = either(each.title for each in programs_with("provider"))
             raise NoSession(
-                f"'{name}' is not a session of {titles}. For a Sapwood agent, type: "
-                f"sapwood do {agent} {shlex.quote(command)}"
+                f"'{typed}' is not a session of {titles}. For a conversation in "
+                f"Sapwood, type: sapwood {name} {agent}"
             )
-        if not runs_turns(state.session.session.program):
+        if state.session is not None and not runs_turns(state.session.session.program):
             raise RefusedError(Imported(agent, state.session.session.program))
         return agent, opened
 
@@ -161,14 +164,14 @@ class SessionCommands:
 
     async def _result(self, agent: AgentId, answer: Answer) -> SessionResult:
         held = (await self._space.dispatcher.open(agent)).state.session
-        assert held is not None
+        program, session = (held.session.program, held.session.id) if held else ("", "")
         events = getattr(answer, "events", ())
         return SessionResult(
             agent,
-            held.session.program,
-            held.session.id,
+            program,
+            session,
             answer.message,
-            resume_command_for(held.session.program, held.session.id),
+            resume_command_for(program, session) if held else "",
             len(events),
             answer.prompt if isinstance(answer, PromptToEdit) else "",
             answer.child if isinstance(answer, Forked) else None,

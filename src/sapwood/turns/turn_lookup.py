@@ -115,8 +115,8 @@ async def find_starts(
 ) -> tuple[TurnStart, ...] | Refusal:
     """The turns that somebody typed in the conversation of `state`: `3`, `NAME/3` or `4-9`.
 
-    Returns a refusal if there is no such turn. If what was typed is the version of an event, as
-    earlier versions had it, the refusal has the number of the turn.
+    Returns a refusal if there is no such turn. If what was typed is the version at which a turn
+    starts, by which earlier versions named it, the refusal has the number of the turn.
     """
     place = parse_place(typed)
     if place is None:
@@ -125,8 +125,10 @@ async def find_starts(
     if isinstance(owner, Refusal):
         return owner
     if place.last > owner.turns or place.result:
-        if place.is_turn and place.first <= owner.version:
-            return await _renumbered(log, space, state, EventRef(owner.agent, place.first), typed)
+        at = EventRef(owner.agent, place.first)
+        is_known = place.is_turn and place.first <= owner.version
+        if is_known and await _starts_turn(log, space, at):
+            return await _renumbered(log, space, state, at, typed)
         return UnknownTurn(typed, owner.turns, inherits=state.parent is not None)
     names = await names_of(log, space, state.agent, [owner.agent])
     return tuple(
@@ -165,6 +167,11 @@ async def _without_place(log: Log, space: Space, state: State, typed: str) -> Re
     if isinstance(owner, State) and len(version) < 19 and 0 < int(version) <= owner.version:
         return await _renumbered(log, space, state, EventRef(owner.agent, int(version)), typed)
     return UnknownTurn(typed, state.turns, inherits=state.parent is not None)
+
+
+async def _starts_turn(log: Log, space: Space, at: EventRef) -> bool:
+    found = await log.read(space, at.agent, at.version, at.version)
+    return any(each.kind in TURN_STARTS for each in found)
 
 
 async def _renumbered(log: Log, space: Space, state: State, at: EventRef, typed: str) -> Refusal:

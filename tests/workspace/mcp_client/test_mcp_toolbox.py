@@ -166,7 +166,10 @@ async def test_a_server_that_crashes_again_and_again_is_left_alone() -> None:
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        (("no-such-program",), "MCP server 'wood' could not be started: "),
+        (
+            ("no-such-program",),
+            "MCP server 'wood' could not be started: no-such-program: No such file or directory.",
+        ),
         ((sys.executable, "-c", "print('hello', file=__import__('sys').stderr)"), "hello"),
     ],
 )

@@ -40,7 +40,7 @@ from sapwood_server.access.request_checks import (
 )
 from sapwood_server.access.stream_access import StreamAccess
 from sapwood_server.page.api_html import api_html
-from sapwood_server.page.page_html import sign_in_page
+from sapwood_server.page.page_html import problem_page, sign_in_page
 from sapwood_server.page.pages import page_endpoints
 from sapwood_server.problems import Problem, problem_of, with_openai_error
 from sapwood_server.protocols import openai_conversations
@@ -73,6 +73,7 @@ _TYPES = {
     "woff2": "font/woff2",
     "svg": "image/svg+xml",
 }
+_NOT_FOUND = "There is nothing at this address."
 _STREAMS = 4096
 
 
@@ -122,9 +123,8 @@ class AuthenticatedEndpoint:
             if problem.status == 500:
                 _log.exception("%s %s failed", request.method, self.endpoint.path)
             response = problem.response()
-            if problem.status == 401 and _wants_page(request):
-                page = sign_in_page(problem.detail)
-                response = HTMLResponse(page, 401, headers=problem.headers)
+            if _wants_page(request):
+                response = _problem_page(problem)
         METRICS.add(
             "sapwood_http_requests_total", method=request.method, status=str(response.status_code)
         )
@@ -210,8 +210,7 @@ class PublicEndpoint:
                 _log.exception("%s failed", request.url.path)
             response = problem.response()
             if _wants_page(request):
-                page = sign_in_page(problem.detail)
-                response = HTMLResponse(page, problem.status, headers=problem.headers)
+                response = _problem_page(problem)
         await response(scope, receive, send)
 
 
@@ -251,7 +250,8 @@ def create_application(
         await spaces.close()
 
     async def not_found(request: Request, _: Exception) -> Response:
-        return Problem(404, "Not found", "There is nothing at this address.").response()
+        problem = Problem(404, "Not found", _NOT_FOUND)
+        return _problem_page(problem) if _wants_page(request) else problem.response()
 
     async def not_allowed(request: Request, _: Exception) -> Response:
         return Problem(
@@ -389,6 +389,15 @@ def _static_file(name: str) -> Response:
 
 def _wants_page(request: Request) -> bool:
     return "text/html" in request.headers.get("accept", "") and request.method == "GET"
+
+
+def _problem_page(problem: Problem) -> Response:
+    """A problem for a person who opened an address in a browser."""
+    if problem.status == 401:
+        page = sign_in_page(problem.detail)
+    else:  # what a refusal says to type cannot be typed here
+        page = problem_page(_NOT_FOUND if problem.status == 404 else problem.detail)
+    return HTMLResponse(page, problem.status, headers=problem.headers)
 
 
 class SecurityHeaders:

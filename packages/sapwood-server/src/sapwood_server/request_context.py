@@ -186,8 +186,11 @@ class RequestContext:
 
     @property
     def typed_service(self) -> ConversationService:
-        """The service for what a person typed: with their own rights if that was here."""
-        return self.space.agents.at_machine if self.is_typed_here else self.service
+        """The service for what was sent: with a person's own rights if they typed it here."""
+        agents = self.space.agents
+        if self.is_typed_here:
+            return agents.at_machine
+        return agents.picking if self.principal.by_cookie else self.service
 
     def require_own_machine(self) -> None:
         """Raises `Problem` unless the principal administers the machine that the space works on."""

@@ -70,9 +70,10 @@ class ServedAgents(RunningSpace):
         """Replaces the configuration; new conversations and the next calls of models use it."""
         super().configure(config, keys)
         services = self.service.services
-        self.picking = ConversationService(structs.replace(services, picks=True))
-        """The same service for a face that has lists to pick a missing argument from."""
-        self.at_machine = ConversationService(structs.replace(services, on_this_machine=True))
+        picking = structs.replace(services, picks=True)
+        self.picking = ConversationService(picking)
+        """The same service for a face that lets a person pick a missing argument."""
+        self.at_machine = ConversationService(structs.replace(picking, on_this_machine=True))
         """The same service for the person at the machine, who typed into the page."""
 
     def start(self) -> None:

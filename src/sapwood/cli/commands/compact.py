@@ -1,5 +1,7 @@
 """`sapwood compact`: replaces the history of an agent by a checked summary."""
 
+import shlex
+
 import click
 
 from sapwood.cli.command import WholeNumber
@@ -68,11 +70,12 @@ async def _compact(invocation: Invocation, typed: str, arguments: str) -> None:
     from sapwood.app.assembly import assemble
     from sapwood.app.conversation_service import conversation_service
     from sapwood.app.engines import local_engine
+    from sapwood.cli.error_messages import shell_message
     from sapwood.cli.run.script_player import slash_answer
     from sapwood.config.api_keys import load_keys
     from sapwood.conversation.agent_lookup import find
     from sapwood.conversation.configured_models import require_model
-    from sapwood.core.errors import RefusedError
+    from sapwood.core.errors import RefusedError, SapwoodError
     from sapwood.core.refusals import Imported
 
     keys = load_keys()
@@ -88,6 +91,9 @@ async def _compact(invocation: Invocation, typed: str, arguments: str) -> None:
         service = conversation_service(connection, config, keys, compact=runner.compact)
         try:
             answer = await slash_answer(service, agent, "compact", arguments.rstrip())
+        except RefusedError as error:
+            sentence, shown = shell_message(error.refusal), shlex.quote(typed)
+            raise SapwoodError(sentence.replace("/compact", f"sapwood compact {shown}")) from error
         finally:
             await runner.close()
     click.echo(answer.message)

@@ -50,7 +50,10 @@ class _SetCommand(Command):
 
 
 @command.command(
-    "set", cls=_SetCommand, examples=["sapwood config set permissions '[\"allow shell(git *)\"]'"]
+    "set",
+    cls=_SetCommand,
+    examples=["sapwood config set permissions '[\"allow shell(git *)\"]'"],
+    context_settings={"ignore_unknown_options": True},  # a value may be a negative number
 )
 @click.argument("name")
 @click.argument("value")

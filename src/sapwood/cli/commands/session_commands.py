@@ -1,5 +1,5 @@
 """`sapwood clear`, `drop`, `rewind`, `edit`, `undo`, `redo`, `bring`, `mark`: context commands on a
-session of another program.
+session of another program, or on a conversation of Sapwood's own.
 
 The same commands stand below `sapwood context`. `compact` and `fork` have options of their own.
 """
@@ -141,8 +141,8 @@ _COMMANDS = (
 _ABOUT = (
     "Works on a session of Claude Code, Codex, opencode or pi: the newest in this folder, unless "
     "you name one with --session. Close the session in its program first. Sapwood only appends to "
-    "the transcript; the session keeps its id and stays in the program's list. To undo the change, "
-    "type: sapwood undo"
+    "the transcript; the session keeps its id and stays in the program's list. A conversation in "
+    "Sapwood is named the same way, by its name or id. To undo the change, type: sapwood undo"
 )
 
 

@@ -55,7 +55,7 @@ class UnknownTurn(Refusal, frozen=True):
     """The conversation has no such turn: its turns are 1 to `last`.
 
     >>> UnknownTurn("9", 4).sentence
-    "There is no turn '9'. Type a number from 1 to 4. Nothing was changed."
+    'There is no turn 9. Type a number from 1 to 4. Nothing was changed.'
     """
 
     typed: str
@@ -67,14 +67,15 @@ class UnknownTurn(Refusal, frozen=True):
         numbers = "1, the only turn" if self.last == 1 else f"a number from 1 to {self.last}"
         known = f"Type {numbers}." if self.last else "This conversation has no turn yet."
         inherited = " To name a turn that it inherited, type NAME/3." if self.inherits else ""
-        return f"There is no turn {quoted(self.typed)}. {known}{inherited} Nothing was changed."
+        turn = cut(self.typed) if self.typed.isdecimal() else quoted(self.typed)
+        return f"There is no turn {turn}. {known}{inherited} Nothing was changed."
 
 
 class TurnRenumbered(Refusal, frozen=True):
-    """What was typed is the version of an event, by which earlier versions named turns.
+    """What was typed is an old number of a turn: the version of its first event.
 
     >>> TurnRenumbered("12", "5").sentence
-    'Turns are numbered 1, 2, 3 now: turn 12 is now 5. Nothing was changed. Type 5 instead.'
+    'Turn numbers have changed: turn 12 is now turn 5. Nothing was changed. Type 5 instead.'
     """
 
     typed: str
@@ -83,7 +84,7 @@ class TurnRenumbered(Refusal, frozen=True):
     @property
     def sentence(self) -> str:
         return (
-            f"Turns are numbered 1, 2, 3 now: turn {cut(self.typed)} is now {self.now}. Nothing "
+            f"Turn numbers have changed: turn {cut(self.typed)} is now turn {self.now}. Nothing "
             f"was changed. Type {self.now} instead."
         )
 

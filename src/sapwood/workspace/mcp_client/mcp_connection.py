@@ -335,6 +335,8 @@ def _reason(error: BaseException) -> str:
 
     if isinstance(error, HTTP_ERRORS):
         return http_reason(error)
+    if isinstance(error, OSError) and error.filename and error.strerror:
+        return f"{one_line(str(error.filename))}: {error.strerror}"
     # The lines below the first of a message quote what the server has sent.
     first = str(error).strip().partition("\n")[0]
     return one_line(first).rstrip(".") or type(error).__name__

@@ -51,19 +51,20 @@ class ComposerFacts(Struct, frozen=True):
     elsewhere: str = ""
     resume: str = ""
     may_write: bool = True
+    is_archived: bool = False
     sets_up: bool = False
 
 
 def composer_html(facts: ComposerFacts) -> str:
     """The form in which a message is written."""
-    hidden = "" if facts.may_write else " hidden"
+    hidden = "" if facts.may_write and not facts.is_archived else " hidden"
     read_only = "" if facts.may_write else '<p class="pad warn">This token is read-only.</p>'
     send = "Fork and send" if facts.elsewhere else "Send"
     accept = "" if facts.mode == "plan" and facts.has_agent else " hidden"
     return (
         '<button class="btn sm" id="work" type="button" data-drawer="side" hidden></button>'
         f'<p id="says" role="status" aria-live="polite"></p>{read_only}'
-        f"{_elsewhere(facts)}{_LIMIT}{_BUSY}"
+        f"{_archived(facts)}{_elsewhere(facts)}{_LIMIT}{_BUSY}"
         f'<form class="composer" id="composer" aria-label="Message"{hidden} '
         f'data-elsewhere="{attribute(facts.elsewhere)}">'
         '<div id="queue"></div><div class="attached" id="attached" hidden></div>'
@@ -156,6 +157,17 @@ def _mode_list(facts: ComposerFacts) -> str:
     )
     return _popover(
         "mode", "Permission mode", f'{rows}<p class="pad faint"><kbd>shift tab</kbd> next mode</p>'
+    )
+
+
+def _archived(facts: ComposerFacts) -> str:
+    """What stands in place of the composer while the conversation is archived."""
+    if not facts.may_write:
+        return ""
+    hidden = "" if facts.is_archived else " hidden"
+    return (
+        f'<div class="elsewhere" id="archived"{hidden}><span>This conversation is archived.</span>'
+        '<button class="btn sm" type="button" data-run="/unarchive">Unarchive</button></div>'
     )
 
 

@@ -220,6 +220,16 @@ def sign_in_page(detail: str = "") -> str:
     )
 
 
+def problem_page(detail: str) -> str:
+    """Says why there is nothing to see at an address, and leads back."""
+    return (
+        f"{_SIGN_IN_HEAD}<title>Not available · Sapwood</title></head>"
+        '<body><main class="signin"><h1 class="h1">This page is not available</h1>'
+        f'<p role="alert">{line(detail)}</p>'
+        '<a class="btn go" href="/">To the conversations</a></main></body></html>'
+    )
+
+
 def question_html(posted: PostedQuestion, agent_name: str, waiting: int) -> str:
     """The dialog of one question. `waiting` is how many questions wait in all."""
     question = posted.question
@@ -392,7 +402,7 @@ def budget_html(found: WindowUse, plan: CutPlan) -> str:
         f'aria-valuemax="100" aria-valuenow="{min(100, percent)}" '
         f'aria-valuetext="{attribute(edge_text(budget))}">{bars}</div>'
         f'<ul class="legend">{legend}</ul><div class="row-x num spent">'
-        f'<b>{money(found.spent.cost)}</b> so far<span class="grow"></span>{next_call}'
+        f"<span><b>{money(found.spent.cost)}</b> so far</span><span>{next_call}</span>"
         f"</div>{_cold_html(plan)}</section>"
     )
 

@@ -442,6 +442,7 @@ def _composer(
         mode=state.settings.permission_mode,
         folder=state.workspace.folder,
         has_agent=True,
+        is_archived=state.status == "archived",
         elsewhere=program_title(origin.source) if origin else "",
         resume=resume_command_for(origin.source, origin.session) if origin else "",
     )

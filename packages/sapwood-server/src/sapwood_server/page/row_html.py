@@ -411,6 +411,8 @@ def diff_html(diff: str) -> tuple[int, int, str]:
             removed += 1
             rows.append(_line("del", str(old or ""), "", "−", each[1:]))
             old += 1 if old else 0
+        elif each.startswith("\\"):  # it is about the line before, and not a line of the file
+            rows.append(_line("faint", "", "", "", each))
         else:
             rows.append(_line("", str(old or ""), str(new or ""), "", each[1:]))
             old, new = old + bool(old), new + bool(new)

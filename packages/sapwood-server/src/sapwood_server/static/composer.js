@@ -7,6 +7,8 @@ import { chosen as options, nextMode, startOptions } from './options.js';
 const box = $('message'), list = $('choices'), queueBox = $('queue');
 const key = `queue:${agent}`;
 const sendWords = $('send')?.textContent || '';
+/** How long the composer waits for the answer to a command, in milliseconds. */
+const PATIENCE = 1000;
 let chosen = -1, isOpen = body.dataset.open === 'true', sending = false, shells = 0;
 /** @type {{word: string, usage: string, help: string}[]} */
 let found = [];
@@ -116,11 +118,17 @@ async function sendTyped() {
   const shown = box.value, text = unfolded(shown), files = attached.map((each) => each.id), id = crypto.randomUUID();
   if (!text.trim() && !files.length) return;
   const isForked = $('composer').dataset.elsewhere && !/^[/!]/.test(text);
-  const prompt = await submit(isForked ? `/fork --\n${text}` : text, id, files);
-  if (!prompt) return;
-  if (prompt === 'held') { queue.push({ id, text, files }); keepQueue(); }
-  if (box.value === shown) clear();
-  if (prompt !== 'none') setAttached([]);
+  const sent = submit(isForked ? `/fork --\n${text}` : text, id, files);
+  // A slow command is answered later, and meanwhile the next message can be written and sent.
+  const slow = /^[/!]/.test(text) && await Promise.race([sent.then(() => false), new Promise((later) => setTimeout(later, PATIENCE, true))]);
+  if (slow && box.value === shown) clear();
+  const settled = sent.then((prompt) => {
+    if (!prompt) { if (slow && !box.value) { box.value = shown; grow(); } return; }
+    if (prompt === 'held') { queue.push({ id, text, files }); keepQueue(); }
+    if (!slow && box.value === shown) clear();
+    if (prompt !== 'none') setAttached([]);
+  });
+  if (!slow) await settled;
 }
 
 function clear() { box.value = ''; grow(); hide(); showPastes(); }
@@ -309,7 +317,7 @@ if (box) {
       /** @type {HTMLButtonElement} */ (queueBox.lastElementChild.querySelector('button')).click();
     } else if (event.key === 'Escape') {
       event.stopPropagation();
-      if (listed) hide(); else box.blur();
+      if (listed) hide(); else if ($('interrupt').hidden) box.blur(); else interrupt();
     }
   });
   $('composer').addEventListener('submit', (/** @type {Event} */ event) => { event.preventDefault(); send(); });

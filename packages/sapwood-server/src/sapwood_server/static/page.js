@@ -40,7 +40,7 @@ async function ask(path, options) {
 
 /** @param {string} path */
 export async function getText(path) {
-  const answer = await ask(path, { headers: { Accept: 'text/html' } });
+  const answer = await ask(path, {}); // a problem comes as JSON unless a browser opens the address
   if (answer.status === 401) { location.reload(); }
   if (answer.status === 204) return '';
   if (!answer.ok) throw await problem(answer);

@@ -35,6 +35,10 @@ function showLimit(at) {
   row.hidden = !at;
   row.firstElementChild.textContent = at ? `The limit of the provider resets at ${new Date(at).toLocaleTimeString()}. Then the turn is asked again, even if this page is closed.` : '';
 }
+/** An archived conversation has a way back in place of the composer. @param {boolean} archived */
+function showArchived(archived) {
+  if ($('archived')) { $('archived').hidden = !archived; $('composer').hidden = archived; say(''); }
+}
 let counting = 0;
 /** Counts down to the next attempt of a model call. @param {{seconds: number, attempt: number, max_attempts: number, unreachable: boolean} | null} wait */
 function showBusy(wait) {
@@ -92,6 +96,7 @@ function on(kind, value) {
   if (kind.startsWith('prompt.')) refreshQueue();
   if (kind === 'settings.changed') showSettings(value.data.change);
   if (kind === 'turn.started') setOpen(true);
+  if (kind === 'agent.archived' || kind === 'agent.unarchived') showArchived(kind === 'agent.archived');
   if (kind in ENDS) { announce(ENDS[/** @type {keyof ENDS} */ (kind)]); setOpen(false); if (kind === 'turn.failed') sayFailed(value.data); }
   if (kind.startsWith('question.') || kind === 'tool.finished' || kind in ENDS) refreshQuestion();
   if (kind === 'agent.renamed' && document.querySelector('.crumb h1')) /** @type {any} */ (document.querySelector('.crumb h1')).textContent = value.data.name;
@@ -199,7 +204,11 @@ const finder = $('finder'), words = $('words');
 const search = soon(async () => fill($('hits'), await getText(`/page/search?q=${encodeURIComponent(words.value)}`)), 120);
 words.addEventListener('input', search);
 const openFinder = () => { finder.showModal(); words.select(); words.focus(); search(); };
-answers.ArgumentNeeded = (answer, message) => { if (answer.command === 'switch') { words.value = ''; openFinder(); } else say(message, true); };
+answers.ArgumentNeeded = ({ command, argument }, message) => {
+  if (argument.kinds.includes('agent')) { words.value = ''; openFinder(); }
+  else if (argument.kinds.includes('model')) $('chip-model').click();
+  else { write(`/${command} `); say(message); }
+};
 $('find').addEventListener('click', openFinder);
 finder.addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => {
   const links = [...finder.querySelectorAll('a')], now = links.indexOf(/** @type {any} */ (document.activeElement));
