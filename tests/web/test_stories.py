@@ -151,6 +151,20 @@ def test_a_prompt_while_a_turn_is_open_is_queued_and_sent_after_it(stage: Stage)
     expect(stage.page.locator(".queue")).to_have_count(0)
 
 
+def test_a_prompt_after_an_interrupt_waits_behind_the_queue(stage: Stage) -> None:
+    stage.begin(TURNS[0])
+    stage.prompt("Slow. [[sleep: 30]] [[say: Never.]]")
+    expect(stage.page.locator("#interrupt")).to_be_visible()
+    stage.prompt("Second. [[say: Second answer.]]")
+    expect(stage.page.locator(".queue")).to_have_count(1)
+    stage.page.click("#interrupt")
+    stage.idle()
+    stage.prompt("Third. [[say: Third answer.]]")
+    stage.see("Third answer.")
+    said = stage.page.locator("#rows").inner_text()
+    assert said.index("Second answer.") < said.index("Third answer.")
+
+
 def test_an_interrupt_keeps_what_was_said(stage: Stage) -> None:
     stage.begin(TURNS[0])
     stage.prompt("Wait. [[sleep: 30]] [[say: Never.]]")

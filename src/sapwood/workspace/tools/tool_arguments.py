@@ -9,7 +9,9 @@ from sapwood.core.model_calls import ToolSpec
 from sapwood.workspace.tool_output import ToolError
 
 _Path = Annotated[str, Meta(min_length=1, description="Relative to the workspace's folder.")]
-_Folder = Annotated[str, Meta(min_length=1, description="A file or folder; '.' is the whole workspace.")]
+_Folder = Annotated[
+    str, Meta(min_length=1, description="A file or folder; '.' is the whole workspace.")
+]
 _Ignored = Annotated[bool, Meta(description="Also what .gitignore hides.")]
 
 _Needs = Annotated[

@@ -104,23 +104,25 @@ async function send() {
   if (sending) return;
   sending = true;
   $('send').disabled = true;
-  const asked = !box.value.trim() && !attached.length;  // an empty message sends what waits
-  await sendTyped();
+  const wasOpen = isOpen, prompt = await sendTyped();
   sending = false;
   $('send').disabled = false;
-  sendNext(!asked);
+  sendNext(wasOpen || !['', 'queued', 'held'].includes(prompt));  // else a person asked, also after an interrupt
 }
 
+/** Returns what came of the prompt; '' if the message was empty, and 'none' if it was not carried out. */
 async function sendTyped() {
-  if (!await arriving) return;
+  if (!await arriving) return 'none';
   const shown = box.value, text = unfolded(shown), files = attached.map((each) => each.id), id = crypto.randomUUID();
-  if (!text.trim() && !files.length) return;
-  const isForked = $('composer').dataset.elsewhere && !/^[/!]/.test(text);
-  const prompt = await submit(isForked ? `/fork --\n${text}` : text, id, files);
-  if (!prompt) return;
+  if (!text.trim() && !files.length) return '';
+  const isText = !/^[/!]/.test(text), isForked = $('composer').dataset.elsewhere && isText;
+  const isBehind = isText && !isForked && queue.length;
+  const prompt = isBehind ? 'held' : await submit(isForked ? `/fork --\n${text}` : text, id, files);
+  if (!prompt) return 'none';
   if (prompt === 'held') { queue.push({ id, text, files }); keepQueue(); }
   if (box.value === shown) clear();
   if (prompt !== 'none') setAttached([]);
+  return prompt;
 }
 
 function clear() { box.value = ''; grow(); hide(); showPastes(); }
