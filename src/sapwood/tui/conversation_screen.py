@@ -102,6 +102,7 @@ class ConversationScreen(ConversationView):
 
     @on(Composer.Sent)
     def _sent(self, event: Composer.Sent) -> None:
+        self._pressed.clear()
         steps = _steps(event.text, self._known)
         if steps and all(isinstance(step, CommandStep) for step in steps):  # nothing to keep
             self.composer.forget(event.text)
