@@ -116,6 +116,7 @@ def escape_everywhere(user: Newcomer, model: ScriptedModel) -> None:
     user.terminal.misses("Welcome to Sapwood")
     user.types("Where do herons nest?")
     user.sees("No model is set", "/model")
+    user.sees("Welcome to Sapwood")
     user.presses("Escape")
     user.sees("Where do herons nest?")
     if "newcomer$" in user.terminal.screen().rstrip().splitlines()[-1]:

@@ -124,6 +124,7 @@ MEANT: dict[str, Command] = {
     "/permissions accept-edits": Configure(AGENT, SettingsChange(permission_mode="accept-edits")),
     "/config permission_mode all": Configure(AGENT, SettingsChange(permission_mode="all")),
     "/config cap 50000": Configure(AGENT, SettingsChange(cap=50_000)),
+    "/config context.cap 50000": Configure(AGENT, SettingsChange(cap=50_000)),
     "/config cap 100k": Configure(AGENT, SettingsChange(cap=100_000)),
     "/config cap 1.5M": Configure(AGENT, SettingsChange(cap=1_500_000)),
     '/config system ""': Configure(AGENT, SettingsChange(system="")),

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -86,6 +87,98 @@ async def test_text_is_queued_while_a_turn_is_open_and_sent_when_it_ends(
     assert await kinds(session.turn_ended()) == []
     await ends_turn(desk)
     assert await kinds(session.turn_ended()) == [Prompted]
+    assert not await session.queue()
+
+
+async def test_what_is_typed_between_two_turns_waits_behind_the_queue(
+    desk: Desk, session: ConversationSession
+) -> None:
+    for text in ("one", "two", "three"):
+        await kinds(session.submit(text))
+    await ends_turn(desk)
+    assert await kinds(session.submit("four")) == [Prompted]  # before the end of the turn is seen
+    for _ in range(3):
+        await kinds(session.turn_ended())
+        await ends_turn(desk)
+    assert await prompts(desk) == ["one", "two", "three", "four"]
+
+
+async def test_what_is_queued_as_the_turn_ends_is_sent(
+    desk: Desk, session: ConversationSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks = session.is_working
+
+    async def ended_after_the_look() -> bool:
+        found = await looks()
+        monkeypatch.setattr(session, "is_working", looks)
+        await ends_turn(desk)
+        assert await kinds(session.turn_ended()) == []
+        return found
+
+    await kinds(session.submit("one"))
+    monkeypatch.setattr(session, "is_working", ended_after_the_look)
+    assert await kinds(session.submit("two")) == [Prompted]
+    assert await prompts(desk) == ["one", "two"]
+
+
+async def test_a_text_that_was_taken_back_and_is_sent_again_waits_behind_the_queue(
+    desk: Desk, session: ConversationSession
+) -> None:
+    for text in ("one", "two", "three"):
+        await kinds(session.submit(text))
+    assert await session.take_back() == "three"
+    await desk.do(InterruptTurn(AGENT))
+    await kinds(session.turn_ended())
+    assert await kinds(session.submit("three")) == [Prompted]
+    await ends_turn(desk)
+    await kinds(session.turn_ended())
+    assert await prompts(desk) == ["one", "two", "three"]
+
+
+async def test_a_prompt_waits_behind_a_queued_script_that_has_begun(
+    desk: Desk, session: ConversationSession
+) -> None:
+    await kinds(session.submit("one"))
+    await kinds(session.submit("/mark A\ntwo"))
+    await ends_turn(desk)
+    script = session.turn_ended()
+    assert isinstance((await anext(script)).answer, Changed)
+    assert await kinds(session.submit("three")) == []
+    assert await kinds(script) == [Prompted]
+    await ends_turn(desk)
+    await kinds(session.turn_ended())
+    assert await prompts(desk) == ["one", "two", "three"]
+
+
+async def test_a_turn_that_ends_before_its_text_has_left_the_queue_stops_nothing(
+    desk: Desk, session: ConversationSession
+) -> None:
+    for text in ("one", "two", "three"):
+        await kinds(session.submit(text))
+    await ends_turn(desk)
+    [queued, _] = await session.queue()
+    await session.service.prompt(AGENT, "two", command_id=queued.entry)
+    await ends_turn(desk)
+    await kinds(session.turn_ended())
+    assert await prompts(desk) == ["one", "two", "three"]
+
+
+async def test_a_text_that_is_being_sent_cannot_be_taken_back(
+    desk: Desk, session: ConversationSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await kinds(session.submit("one"))
+    await kinds(session.submit("two"))
+    await ends_turn(desk)
+    sends, taken = session.service.prompt, list[str]()
+
+    async def taken_back_while_sent(*args: Any, **kwargs: Any) -> Prompted | Refusal:
+        answer = await sends(*args, **kwargs)
+        taken.append(await session.take_back())
+        return answer
+
+    monkeypatch.setattr(session.service, "prompt", taken_back_while_sent)
+    await kinds(session.turn_ended())
+    assert taken == [""]
     assert not await session.queue()
 
 

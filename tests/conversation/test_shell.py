@@ -17,7 +17,7 @@ from sapwood.core.command_table import TABLE
 from sapwood.core.commands import QueuePrompt
 from sapwood.core.content import Text
 from sapwood.core.events import ShellRan, TurnStarted
-from sapwood.core.refusals import ShellNotHere
+from sapwood.core.refusals import BadArguments, ShellNotHere
 
 
 @pytest.fixture
@@ -91,8 +91,19 @@ def test_only_the_beginning_of_a_submission_is_a_shell_command() -> None:
     row = TABLE["shell"]
     assert parse("!git log\n-1", shell=True) == (CommandStep(row, "git log\n-1"),)
     assert parse("!! ls", shell=True) == (CommandStep(row, "--private ls"),)
-    for text in (" !ls", "![a](b.png)", "!", "Look:\n!ls", "Look:\n/shell ls"):
+    for text in (" !ls", "![a](b.png)", "!!!", "Look:\n!ls", "Look:\n/shell ls"):
         assert parse(text, shell=True) == (TextStep(text),)
+
+
+@pytest.mark.parametrize(
+    ("typed", "usage"), [("!", "!COMMAND"), (" ! ", "!COMMAND"), ("!!", "!!COMMAND")]
+)
+def test_an_exclamation_mark_alone_says_what_it_is_for(typed: str, usage: str) -> None:
+    refused = parse(typed, shell=True)
+    assert isinstance(refused, BadArguments)
+    assert refused.sentence.startswith(f"{typed.strip()} runs a shell command")
+    assert refused.sentence.endswith(f"Type it as {usage}.")
+    assert parse(typed) == (TextStep(typed.rstrip()),)  # no face that runs shell commands
 
 
 async def test_what_somebody_else_queued_runs_nothing_and_reads_no_file(

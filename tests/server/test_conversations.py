@@ -220,6 +220,23 @@ async def test_text_that_looks_like_a_command_waits_as_a_prompt_does(
     assert not (await (await Sapwood(served.connection).find(agent)).state()).queue
 
 
+async def test_a_prompt_after_the_end_of_a_turn_waits_behind_the_queue(
+    served: Served, agent: AgentId, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    let_models_be_called(served, monkeypatch)
+    at = f"/v1/agents/{agent}"
+    async with served.client() as client:
+        for text in ("One.", "Two."):
+            await client.post(f"{at}/submissions", json={"text": text, "waits": True})
+        await client.post(f"{at}/interrupt", json={})
+        third = await client.post(f"{at}/submissions", json={"text": "Three.", "waits": True})
+        await client.post(f"{at}/queue/next", json={})
+    assert third.json()["prompt"] == "queued"
+    assert (await sent_in(served, agent))[-2:] == ["One.", "Two."]
+    queue = (await (await Sapwood(served.connection).find(agent)).state()).queue
+    assert [each.text for each in queue] == ["Three."]
+
+
 @pytest.mark.parametrize(
     ("typed", "prompts", "marks"),
     [("/etc/hosts is wrong", ["/etc/hosts is wrong"], []), ("/mark A", [], ["A"])],
@@ -240,9 +257,14 @@ async def test_a_conversation_starts_with_what_was_typed(
     assert [each["agent"] for each in listed] == [started.json()["agent"]]
     agent = await Sapwood(served.connection).find(started.json()["agent"])
     assert [mark.name for mark in (await agent.state()).marks] == marks
-    log = await served.connection.log.read(served.connection.space, started.json()["agent"])
+    assert await sent_in(served, started.json()["agent"]) == prompts
+
+
+async def sent_in(served: Served, agent: AgentId) -> list[str]:
+    """The texts that opened turns."""
+    log = await served.connection.log.read(served.connection.space, agent)
     turns = [each.event.prompt for each in log if isinstance(each.event, TurnStarted)]
-    assert [part.text for turn in turns for part in turn] == prompts
+    return [part.text for turn in turns for part in turn]
 
 
 def let_models_be_called(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from sapwood.config.config_file import load_config
 from sapwood.config.editor import set_setting
 from sapwood.conversation.answers import Answer
 from sapwood.core.ids import AgentId
-from sapwood.core.model_calls import RetryWait
+from sapwood.core.model_calls import Failure, RetryWait
 from sapwood.tui.conversation_controller import ConversationController
 from sapwood.workspace.permissions.permission_gate import (
     Deny,
@@ -28,6 +28,9 @@ class Face:
 
     async def show_answer(self, answer: Answer) -> None:
         self.shown.append(answer.message)
+
+    def show_failure(self, failure: Failure) -> None:
+        raise NotImplementedError
 
     def show_refusal(self, text: str) -> None:
         self.shown.append(text)

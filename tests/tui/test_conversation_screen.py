@@ -54,6 +54,16 @@ async def test_ctrl_c_twice_leaves() -> None:
         await until(lambda: not stage.app.is_running)
 
 
+async def test_ctrl_c_before_and_after_a_command_does_not_leave() -> None:
+    async with on_stage() as stage:
+        stage.conversation.last_typed = lambda: 100.0  # no time passes
+        await stage.pilot.press("ctrl+c")
+        await stage.type("/agents")
+        await stage.pilot.press("escape", "ctrl+c")
+        await stage.sees("Press ctrl+c again to quit.")
+        assert stage.app.is_running
+
+
 async def test_ctrl_c_twice_during_a_turn_only_interrupts_it() -> None:
     async with on_stage(delay=0.05) as stage:
         stage.server.replies(["word " * 3_000])

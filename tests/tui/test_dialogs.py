@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from textual.widgets import Input
 
 from sapwood.api import Agent, Sapwood
 from sapwood.app.connection import connect
@@ -178,7 +177,7 @@ async def sent_messages(stage: Stage) -> None:
 async def changed_setting(stage: Stage) -> None:
     await typed("/config", "Settings")(stage)
     await stage.pilot.press(*"model", "enter")
-    await until(lambda: stage.app.screen.query_one(Input).placeholder.startswith("New value"))
+    await stage.sees("New value for model")
 
 
 DIALOGS = {

@@ -169,6 +169,54 @@ async def test_a_rejected_key_can_be_corrected_where_it_failed() -> None:
     await connection.close()
 
 
+async def test_a_message_without_a_model_brings_the_welcome_back() -> None:
+    connection = await connect(":memory:")
+    with ScriptedModel(key="sk-secret") as server:
+        server.replies(["Hello!"])
+        config = Config(database=":memory:", base_urls={"anthropic": server.anthropic_url})
+        app = SapwoodApp(connection, config, {}, "/tmp/project")
+        async with app.run_test(size=(80, 24)):
+            pilot = SettledPilot(app)
+            stage = Stage(app, pilot)
+            await stage.sees("Welcome to Sapwood")
+            await pilot.press("escape")
+            await stage.type("/mark HERE")  # a conversation that has no model
+            await stage.type("Hello?")
+            await stage.sees("Welcome to Sapwood")
+            await pilot.press(*"claude-sonnet-5-5", "enter")
+            await stage.sees("Paste your API key for Anthropic")
+            await pilot.press(*"sk-secret", "enter")
+            await until(lambda: app.screen is app.conversation)
+            await pilot.press("enter")
+            await stage.sees("Hello!")
+        await app.controller.close()
+    await connection.close()
+
+
+async def test_a_model_without_a_key_asks_for_the_key() -> None:
+    connection = await connect(":memory:")
+    with ScriptedModel(key="sk-secret") as server:
+        config = Config(database=":memory:", base_urls={"anthropic": server.anthropic_url})
+        app = SapwoodApp(connection, config, {}, "/tmp/project")
+        async with app.run_test(size=(80, 24)):
+            pilot = SettledPilot(app)
+            stage = Stage(app, pilot)
+            await stage.sees("Welcome to Sapwood")
+            await pilot.press("escape")
+            await stage.type("/model claude-sonnet-5-5")
+            await stage.sees("There is no API key for Anthropic.")
+            await stage.sees("Paste your API key for Anthropic")
+            await pilot.press(*"sk-secret", "enter")
+            await stage.sees("Press enter to send it again.")
+            await pilot.press("enter")
+            await stage.sees("claude-sonnet-5-5 ·")
+            state = await app.controller.state()
+            assert state is not None
+            assert state.settings.model == "claude-sonnet-5-5"
+        await app.controller.close()
+    await connection.close()
+
+
 async def test_without_a_model_one_can_look_around_and_is_told_what_is_missing() -> None:
     connection = await connect(":memory:")
     app = SapwoodApp(connection, Config(database=":memory:"), {}, "project")

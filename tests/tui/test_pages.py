@@ -105,6 +105,24 @@ async def test_settings_hide_what_may_be_secret_and_change_what_is_picked(
         assert "tok-en" in file.read_text(encoding="utf-8")
 
 
+async def test_a_setting_is_named_while_its_value_is_typed_and_a_wrong_one_is_explained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "config.toml"
+    monkeypatch.setenv("SAPWOOD_CONFIG", str(file))
+    async with on_stage(size=(80, 24)) as stage:
+        await on_page(stage, "/config", "database")
+        await stage.pilot.press(*"context.cap", "enter")
+        await stage.sees("New value for context.cap")
+        assert "The list is empty." not in stage.screen()
+        await stage.pilot.press(*"5000x9", "enter")
+        await stage.sees("'context.cap' cannot be '5000x9'")
+        await stage.pilot.press("escape")
+        await stage.sees("Type to filter")
+        await stage.pilot.press(*"context.cap", "enter", *"50000", "enter")
+        await until(lambda: file.exists() and "cap = 50000\n" in file.read_text(encoding="utf-8"))
+
+
 async def test_the_palette_names_every_argument() -> None:
     async with on_stage() as stage:
         await stage.pilot.press("ctrl+p")

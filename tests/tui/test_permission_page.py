@@ -65,6 +65,20 @@ async def test_escape_says_no_and_stops_the_turn(tmp_path: Path) -> None:
         assert not (tmp_path / "a.txt").exists()
 
 
+async def test_escape_in_the_reason_goes_back_to_the_answers(tmp_path: Path) -> None:
+    async with on_stage(folder=str(tmp_path), size=(80, 24)) as stage:
+        await stage.type(WRITE)
+        await stage.sees("Allow this?")
+        await stage.pilot.press("t")
+        await stage.sees("esc goes back")
+        await stage.pilot.press(*"no", "escape")
+        await stage.sees("esc denies and stops the turn")
+        assert isinstance(stage.app.screen, PermissionPage)
+        await stage.pilot.press("y")
+        await stage.sees("Done.")
+        assert (tmp_path / "a.txt").exists()
+
+
 async def test_a_question_goes_when_the_turn_is_interrupted_elsewhere(tmp_path: Path) -> None:
     async with on_stage(folder=str(tmp_path)) as stage:
         await stage.type(WRITE)

@@ -97,6 +97,11 @@ def test_an_approval_shows_the_exact_text_and_starts_on_deny(stage: Stage) -> No
     expect(dialog.locator(".cc.hard").first).to_have_text("\\u200b")
     expect(dialog.locator("[role=alert]")).to_contain_text("invisible")
     expect(dialog.locator("[data-key=n]")).to_be_focused()
+    stage.page.keyboard.press("t")
+    stage.page.keyboard.type("because")
+    stage.page.keyboard.press("Escape")
+    expect(dialog.locator("#reason")).to_be_hidden()
+    expect(dialog.locator("[data-key=n]")).to_be_focused()
     stage.page.keyboard.press("n")
     expect(dialog).to_have_count(0)
     stage.see("It was denied.")
@@ -149,6 +154,20 @@ def test_a_prompt_while_a_turn_is_open_is_queued_and_sent_after_it(stage: Stage)
     expect(stage.page.locator(".queue")).to_contain_text("/etc/hosts is wrong.")
     stage.see("Later answer.")
     expect(stage.page.locator(".queue")).to_have_count(0)
+
+
+def test_a_prompt_after_an_interrupt_waits_behind_the_queue(stage: Stage) -> None:
+    stage.begin(TURNS[0])
+    stage.prompt("Slow. [[sleep: 30]] [[say: Never.]]")
+    expect(stage.page.locator("#interrupt")).to_be_visible()
+    stage.prompt("Second. [[say: Second answer.]]")
+    expect(stage.page.locator(".queue")).to_have_count(1)
+    stage.page.click("#interrupt")
+    stage.idle()
+    stage.prompt("Third. [[say: Third answer.]]")
+    stage.see("Third answer.")
+    said = stage.page.locator("#rows").inner_text()
+    assert said.index("Second answer.") < said.index("Third answer.")
 
 
 def test_an_interrupt_keeps_what_was_said(stage: Stage) -> None:

@@ -96,6 +96,7 @@ def require_model(model: str, config: Config, keys: Mapping[str, str]) -> None:
             "no_key",
             f"There is no API key for {route.title}. Set {route.variable}, or type: sapwood config "
             f"key {route.account}",
+            model=model,
         )
 
 

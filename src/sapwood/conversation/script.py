@@ -21,7 +21,7 @@ from msgspec import Struct, structs
 from sapwood.core.command_table import TABLE, Scope, SlashCommand
 from sapwood.core.commands import Configure, Fork
 from sapwood.core.content import File, PromptPart, Text
-from sapwood.core.refusals import Refusal, UnclearGoal, UnknownCommand, nearest
+from sapwood.core.refusals import BadArguments, Refusal, UnclearGoal, UnknownCommand, nearest
 from sapwood.core.settings import field_of, is_guarded
 
 _WORD = re.compile(r"/([A-Za-z][A-Za-z0-9_-]*)(?=\s|$)")
@@ -109,7 +109,7 @@ def parse(
     """
     text = submission.strip("\r\n").rstrip()
     if shell and (command := _shell(text)) is not None:
-        return (command,)
+        return command if isinstance(command, Refusal) else (command,)
     if custom and names_no_command(text) in custom:
         return (CommandStep(TABLE["use"], text.lstrip()[1:]),)
     if "\n" not in text:
@@ -214,8 +214,11 @@ def _one_line(text: str) -> Script | Refusal:
     return (TextStep(text),) if line else ()
 
 
-def _shell(text: str) -> CommandStep | None:
+def _shell(text: str) -> CommandStep | BadArguments | None:
     """The shell command that a submission is; an image of Markdown, `![…`, is text."""
+    if (mark := text.strip()) in ("!", "!!"):
+        reason = "runs a shell command, and there is none after it"
+        return BadArguments(f"{mark}COMMAND", f"{mark} {reason}.")
     if not text.startswith("!") or text.startswith("![") or not text.strip("! \t\r\n"):
         return None
     is_private = text.startswith("!!")

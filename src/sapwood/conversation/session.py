@@ -36,8 +36,9 @@ class ConversationSession:
     """Carries out what a person sends, one conversation at a time.
 
     Submissions that come while a turn is open wait in the agent's log, so that every screen shows
-    them and sends them, also after a crash. After an interrupt nothing is sent until the person
-    asks for it.
+    them and sends them, also after a crash. They are sent in the order in which they came: a prompt
+    that meets a queue waits behind it. After an interrupt nothing is sent until the person asks for
+    it.
 
     `reset_at` is when the limit of a provider resets at which the last turn failed, while something
     waits for it to ask again; else 0. Until then submissions are queued.
@@ -50,6 +51,9 @@ class ConversationSession:
         self.folder = folder
         self.agent = agent
         self._rest: deque[Script] = deque()
+        self._sending = asyncio.Lock()
+        """Held from the first step of a script until its prompt has opened a turn."""
+        self._being_sent = ""
         self._queued_here: set[str] = set()
         self._goals: set[str] = set()
         self.reset_at = 0
@@ -62,8 +66,8 @@ class ConversationSession:
         return opened.state.open is not None
 
     async def submit(self, text: str) -> AsyncGenerator[Outcome]:
-        """Carries out a submission, or queues it while a turn is open or the limit of a provider is
-        not reset; an empty one sends the next.
+        """Carries out a submission, or queues it while a turn is open, another text waits or the
+        limit of a provider is not reset; an empty one sends the next.
 
         Yields what came of each step and ends after a refusal. Raises `RefusedError` if the text
         cannot be parsed, `SapwoodError` if a file that it names cannot be sent, and `Failure` if a
@@ -72,18 +76,30 @@ class ConversationSession:
         shell = self.service.services.on_this_machine
         script = await self.service.parsed(self.agent, text, folder=self.folder, shell=shell)
         script = await self._with_files(script)
-        if not script:
-            async for outcome in self.send_next():
-                yield outcome
-        elif has_prompt(script) and (self._rest or self.reset_at or await self.is_working()):
-            await self._queue(text)
-        else:
-            is_prompt_alone = len(script) == 1 and has_prompt(script)
+        if script and not has_prompt(script):
             async for outcome in self._play(list(chunks(script))):
-                if is_prompt_alone and isinstance(outcome.answer, TurnIsOpen):
-                    await self._queue(text)  # a goal, or another screen, was faster
-                else:
-                    yield outcome
+                yield outcome
+            return
+        if script and not await self.has_to_wait():
+            async with self._sending:
+                async for outcome in self._play(list(chunks(script))):
+                    if len(script) == 1 and isinstance(outcome.answer, TurnIsOpen):
+                        await self._queue(text)  # a goal, or another screen, was faster
+                    else:
+                        yield outcome
+            return
+        if script:
+            await self._queue(text)
+        if not self._sending.locked() and not (script and self.reset_at):
+            async for outcome in self.send_next():  # the turn may have ended in the meantime
+                yield outcome
+
+    async def has_to_wait(self) -> bool:
+        """Whether a prompt has to be queued: a turn is open, or other texts are sent before it."""
+        if self.agent is None:
+            return False
+        waits = self._rest or self.reset_at or await self.is_working() or await self.queue()
+        return bool(waits) or self._sending.locked()
 
     async def run(self, run: CommandStep) -> AsyncGenerator[Outcome]:
         """Carries out one command."""
@@ -145,17 +161,22 @@ class ConversationSession:
 
     async def send_next(self) -> AsyncGenerator[Outcome]:
         """Sends what waited, once no turn is open: first the rest of a script, then the queue."""
-        if await self.is_working():
-            return
-        rest, self._rest = list(self._rest), deque()
-        async for outcome in self._play(rest):
-            yield outcome
-            if isinstance(outcome.answer, Refusal):
+        async with self._sending:
+            if await self.is_working():
                 return
-        queue = await self.queue()
-        if queue and not self._rest and not await self.is_working():
-            async for outcome in self._send_queued(queue[0]):
+            rest, self._rest = list(self._rest), deque()
+            async for outcome in self._play(rest):
                 yield outcome
+                if isinstance(outcome.answer, Refusal):
+                    return
+            while not self._rest and not await self.is_working() and (queue := await self.queue()):
+                outcome = None
+                async for outcome in self._send_queued(queue[0]):
+                    yield outcome
+                if outcome is None or isinstance(outcome.answer, Refusal):
+                    return
+                if await self._was_interrupted():
+                    return
 
     async def queue(self) -> tuple[QueuedPrompt, ...]:
         """The texts that wait for the end of the turn, in the order in which they are sent."""
@@ -166,7 +187,7 @@ class ConversationSession:
     async def take_back(self) -> str:
         """Takes the newest text out of the queue and returns it; '' if there is none."""
         for newest in reversed(await self.queue()):
-            if await self._unqueue(newest):
+            if newest.entry != self._being_sent and await self._unqueue(newest):
                 return newest.text
         return ""
 
@@ -196,6 +217,14 @@ class ConversationSession:
         removed first. Anybody may have queued the text, also on another machine: no shell command
         in it runs, and files are attached only if this session queued it.
         """
+        self._being_sent = queued.entry
+        try:
+            async for outcome in self._send_once(queued):
+                yield outcome
+        finally:
+            self._being_sent = ""
+
+    async def _send_once(self, queued: QueuedPrompt) -> AsyncGenerator[Outcome]:
         try:
             script = await self.service.parsed(self.agent, queued.text)
         except RefusedError:  # a later version wrote it, or its custom command is gone

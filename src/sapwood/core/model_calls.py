@@ -226,12 +226,20 @@ class Failure(Exception):
     """A model call without an answer. The message is written for users.
 
     `again`: the same call may succeed later. `after` is how many seconds the provider asks to wait.
+    `model` is the one whose API key is missing.
     """
 
     def __init__(
-        self, kind: FailureKind, message: str, *, again: bool = False, after: float | None = None
+        self,
+        kind: FailureKind,
+        message: str,
+        *,
+        again: bool = False,
+        after: float | None = None,
+        model: str = "",
     ) -> None:
         super().__init__(message)
         self.kind: FailureKind = kind
         self.again = again
         self.after = after
+        self.model = model

@@ -29,10 +29,12 @@ def typed_name(field: str) -> str:
 def field_of(typed: str) -> str:
     """The field of a setting that was typed.
 
-    >>> field_of("budget.turn_calls"), field_of("low_water")
-    ('budget_turn_calls', 'low_water')
+    Names of the configuration, such as `context.cap`, are taken too.
+
+    >>> field_of("budget.turn_calls"), field_of("low_water"), field_of("context.low_water")
+    ('budget_turn_calls', 'low_water', 'low_water')
     """
-    return typed.replace(".", "_", 1)
+    return typed.removeprefix("context.").replace(".", "_", 1)
 
 
 def is_guarded(field: str) -> bool:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from queue import Full
 from typing import ClassVar
 
-from msgspec import structs
 from textual import events
 from textual.app import App, SuspendNotSupported, SystemCommand
 from textual.driver import Driver
@@ -20,8 +19,7 @@ from textual.theme import Theme
 from textual.worker import WorkerFailed
 
 from sapwood.app.connection import Connection
-from sapwood.config.api_keys import load_keys
-from sapwood.config.config_file import Config, ConfigError, load_config
+from sapwood.config.config_file import Config, ConfigError
 from sapwood.config.editor import set_setting
 from sapwood.conversation.configured_models import require_model
 from sapwood.core.command_table import TABLE
@@ -126,19 +124,7 @@ class SapwoodApp(App[object]):
         try:
             require_model(config.model, config, self.controller.keys)
         except Failure:
-            from sapwood.tui.screens.first_run_page import FirstRunPage
-
-            page = FirstRunPage(config)
-            self.push_screen(page, lambda model: self._model_chosen(model, page.said))
-
-    def _model_chosen(self, model: str | None, said: str) -> None:
-        if model is not None:
-            config = self.controller.config
-            urls = {**config.base_urls, **load_config().base_urls}
-            changed = structs.replace(config, model=model, base_urls=urls)
-            self.controller.configure(changed, {**self.controller.keys, **load_keys()})
-            self.conversation.refresh_soon()
-            self.conversation.show_message(said)
+            self.conversation.pages.ask_for_model()
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """The entries of the command palette: commands, keys and themes."""

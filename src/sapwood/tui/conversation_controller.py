@@ -23,7 +23,6 @@ from sapwood.config.changed_files import ConfigFiles
 from sapwood.config.config_file import Config, ConfigError, load_config
 from sapwood.conversation.answers import Answer as CommandAnswer
 from sapwood.conversation.call import Services
-from sapwood.conversation.configured_models import NO_MODEL
 from sapwood.conversation.script import CommandStep
 from sapwood.conversation.service import Outcome
 from sapwood.conversation.session import ConversationSession
@@ -37,8 +36,6 @@ from sapwood.imports.importer import Importer
 from sapwood.turns.open_agent import OpenAgent
 from sapwood.workspace.permissions.permission_gate import PermissionAnswer, PermissionQuestion
 
-_NO_MODEL = "No model is set. To choose one, type: /model claude-sonnet-5-5"
-
 
 class ConversationFace(Protocol):
     """The part of a user interface that shows answers and asks for permissions."""
@@ -49,6 +46,10 @@ class ConversationFace(Protocol):
 
     def show_refusal(self, text: str) -> None:
         """Shows why a step was refused, and what to do instead."""
+        ...
+
+    def show_failure(self, failure: Failure) -> None:
+        """Shows why a model cannot be called, and asks for what is missing."""
         ...
 
     def show_shell(self, agent: AgentId, line: str, output: bytes) -> None:
@@ -255,6 +256,9 @@ class ConversationController:
                     await self.face.show_answer(outcome.answer)
         except (SapwoodError, Failure) as error:
             self.session.drop_rest()
-            self.face.show_refusal(_NO_MODEL if str(error) == NO_MODEL else str(error))
+            if isinstance(error, Failure):
+                self.face.show_failure(error)
+            else:
+                self.face.show_refusal(str(error))
             return False
         return True

@@ -13,6 +13,7 @@ from textual.widgets import TextArea
 
 from sapwood.conversation.answers import Answer as CommandAnswer
 from sapwood.conversation.completion import KnownNames, choices, is_complete
+from sapwood.conversation.configured_models import NO_MODEL
 from sapwood.conversation.mentions import (
     WorkspaceFiles,
     is_complete_mention,
@@ -26,6 +27,7 @@ from sapwood.core.command_table import TABLE, SlashCommand
 from sapwood.core.errors import LogUnavailable, SapwoodError
 from sapwood.core.events import TurnFailed
 from sapwood.core.ids import AgentId
+from sapwood.core.model_calls import Failure
 from sapwood.core.refusals import Refusal
 from sapwood.tui.composer import CompletionPopup, Composer
 from sapwood.tui.conversation_controller import ConversationController
@@ -45,6 +47,8 @@ _TWICE = 2.0
 
 _PAUSE = 1.5
 """Seconds without a letter after which the person counts as no longer typing."""
+
+_NO_MODEL = "No model is set. To choose one, type: /model claude-sonnet-5-5"
 
 _SLOW = "slow"
 """The worker group of commands that may take long. Keys do not wait for it: escape must stop it."""
@@ -102,6 +106,7 @@ class ConversationScreen(ConversationView):
 
     @on(Composer.Sent)
     def _sent(self, event: Composer.Sent) -> None:
+        self._pressed.clear()
         steps = _steps(event.text, self._known)
         if steps and all(isinstance(step, CommandStep) for step in steps):  # nothing to keep
             self.composer.forget(event.text)
@@ -282,12 +287,21 @@ class ConversationScreen(ConversationView):
         else:
             super().model_failed(failed)
 
+    def show_failure(self, failure: Failure) -> None:
+        """Shows why a model cannot be called, and asks for a model or an API key if none is set."""
+        is_unset = str(failure) == NO_MODEL
+        self.show_refusal(_NO_MODEL if is_unset else str(failure))
+        if (is_unset or failure.model) and self.controller.connection.server is None:
+            self._ask_for_key(failure.model, str(failure), is_missing=True)
+
     @work(group="key", exclusive=True)
-    async def _ask_for_key(self, model: str, why: str) -> None:
+    async def _ask_for_key(self, model: str, why: str, *, is_missing: bool = False) -> None:
         """Opens the page after the person has stopped typing: it would take the next letters."""
         await self._typing_paused()
-        if self.is_current:
-            self.pages.ask_for_key(model, why)
+        if self.is_current and model:
+            self.pages.ask_for_key(model, why, is_missing=is_missing)
+        elif self.is_current:
+            self.pages.ask_for_model()
 
     async def _typing_paused(self) -> None:
         while (still := self._typed_at + _PAUSE - time.monotonic()) > 0:  # noqa: ASYNC110

@@ -523,8 +523,9 @@ class ConversationView(Screen[None]):
             )
             await self._refresh_surroundings()
 
-    @work(group="queue", exclusive=True)
+    @work(group="queue")
     async def _send_next(self) -> None:
+        """Sends what waits. A turn that ends while this still runs does not cancel it."""
         await self.controller.turn_ended()
         await self._refresh_surroundings()
 

@@ -8,6 +8,8 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, assert_never
 
+from msgspec import structs
+
 from sapwood.conversation import answers
 from sapwood.core.command_table import TABLE, Argument
 from sapwood.core.errors import RefusedError, SapwoodError
@@ -178,8 +180,32 @@ class Pages:
             raise RefusedError(NoConversation())
         self._push(RewindPage(controller.connection, controller.agent), self._submit)
 
-    def ask_for_key(self, model: str, why: str) -> None:
-        """Asks for another API key after a provider rejected the present one."""
+    def ask_for_model(self) -> None:
+        """Asks for a model, and uses it from now on; also for a conversation that has none."""
+        from sapwood.config.api_keys import load_keys
+        from sapwood.config.config_file import load_config
+        from sapwood.tui.screens.first_run_page import FirstRunPage
+
+        host, controller = self._host, self._host.controller
+        config = controller.config
+        page = FirstRunPage(config)
+
+        def use(model: str | None) -> None:
+            if model is None:
+                return
+            urls = {**config.base_urls, **load_config().base_urls}
+            changed = structs.replace(config, model=model, base_urls=urls)
+            controller.configure(changed, {**controller.keys, **load_keys()})
+            if controller.agent is not None:
+                host.submit(f"{TABLE['model'].typed} {model}")
+            else:
+                host.refresh_soon()
+                host.show_message(page.said)
+
+        self._push(page, use)
+
+    def ask_for_key(self, model: str, why: str, *, is_missing: bool = False) -> None:
+        """Asks for an API key, because the provider rejected the present one or there is none."""
         from sapwood.conversation.model_setup import ModelSetup
         from sapwood.tui.screens.modal_page import KeyPage
 
@@ -188,13 +214,14 @@ class Pages:
         account = setup.account(model).account
         if not account:
             return
-        page = KeyPage(setup, model, why)
+        page = KeyPage(setup, model, why, is_missing=is_missing)
+        again = "Press enter" if is_missing else "Press ↑ and enter"
 
         def use(key: str | None) -> None:
             if key is not None:
                 keys = {**controller.keys, account: key}
                 controller.configure(controller.config, keys)
-                host.show_message(f"{page.said} Press ↑ and enter to send the message again.")
+                host.show_message(f"{page.said} {again} to send it again.")
 
         self._push(page, use)
 

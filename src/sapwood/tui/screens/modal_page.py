@@ -4,7 +4,7 @@ The page that shows all of a message that does not fit above the composer.
 
 The page of `/help`: every key and every command, from their tables.
 
-The page that asks for another API key, where a provider rejected the present one.
+The page that asks for an API key, where a provider rejected the present one or there is none.
 """
 
 from collections.abc import Mapping, Sequence
@@ -211,8 +211,11 @@ class KeyPage(ModalPage[str]):
     BINDINGS: ClassVar[list[BindingType]] = []
     said = ""
 
-    def __init__(self, setup: "ModelSetup", model: str, why: str) -> None:
+    def __init__(
+        self, setup: "ModelSetup", model: str, why: str, *, is_missing: bool = False
+    ) -> None:
         super().__init__()
+        self._title = "API key" if is_missing else "Another API key?"
         self._setup = setup
         self._model = model
         self._account = setup.account(model)
@@ -220,7 +223,7 @@ class KeyPage(ModalPage[str]):
 
     def compose(self) -> ComposeResult:
         """Yields the reason, the field, and where the key goes."""
-        with self.frame("Another API key?", "enter stores it · esc closes"):
+        with self.frame(self._title, "enter stores it · esc closes"):
             yield Static(plain(self._why), id="asked", markup=False)
             yield Input(placeholder=f"Paste your API key for {self._account.title}", password=True)
             yield Static(self._where(), id="where", markup=False)

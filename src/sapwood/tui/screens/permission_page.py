@@ -74,14 +74,18 @@ class PermissionPage(ModalPage[PermissionAnswer]):
     def compose(self) -> ComposeResult:
         """Yields the question, the text of what would be done, and the answers."""
         title = "A question for you" if self._question.choices else "Allow this?"
-        hint = "stops" if self._question.choices else "denies and stops"
-        with self.frame(title, f"enter answers · esc {hint} the turn"):
+        with self.frame(title, self._foot):
             yield Static(self._head(), id="asked")
             yield self._text
             yield Static(id="left")
             yield Static(self._warning(), id="warning")
             yield OptionList(id="answers")
             yield Input(id="why")
+
+    @property
+    def _foot(self) -> str:
+        hint = "stops" if self._question.choices else "denies and stops"
+        return f"enter answers · esc {hint} the turn"
 
     def on_mount(self) -> None:
         """Highlights the first answer, and hides the field for the reason."""
@@ -196,12 +200,24 @@ class PermissionPage(ModalPage[PermissionAnswer]):
         elif choice.answer is not None:
             self.dismiss(choice.answer)
         else:
-            self.query_one("#answers").display = False
-            why = self.query_one("#why", Input)
-            why.placeholder = choice.hint
-            why.display = True
-            why.focus()
-            self._fit()
+            self.query_one("#why", Input).placeholder = choice.hint
+            self._ask_why("enter answers · esc goes back", shown=True)
+
+    def _ask_why(self, foot: str, *, shown: bool) -> None:
+        """Shows the field for the reason in place of the answers, or the answers again."""
+        why, answers = self.query_one("#why", Input), self.query_one("#answers")
+        why.display, answers.display = shown, not shown
+        why.value = ""
+        (why if shown else answers).focus()
+        self.query_one("#frame").border_subtitle = f" {foot} "
+        self._fit()
+
+    def action_close(self) -> None:
+        """Goes back from the reason to the answers, or closes the page."""
+        if self.query_one("#why").display:
+            self._ask_why(self._foot, shown=False)
+        else:
+            super().action_close()
 
     def action_scroll(self, pages: int) -> None:
         """Scrolls the text."""

@@ -4,9 +4,8 @@ import os
 from collections.abc import Sequence
 from typing import ClassVar
 
-from textual import on
 from textual.content import Content
-from textual.widgets import Input, Static
+from textual.widgets import Input
 
 from sapwood.config.config_file import Config, ConfigError, config_file
 from sapwood.config.editor import Setting, list_settings, set_setting, setting_help, shown_value
@@ -51,41 +50,52 @@ class SettingsPage(PickerPage):
 
     def pick(self, id: str | None) -> None:
         """Asks for a new value, or saves the one that was typed."""
-        line = self.query_one("#filter", Input)
         if self._changing:
-            self._change(self._changing, line.value)
+            self._change(self._changing, self.query_one("#filter", Input).value)
         elif id is not None:
-            self._changing = id
-            found = next(each for each in list_settings() if each.name == id)
-            is_public = found.typed == shown_value(found, self._config)
-            line.value = found.typed if is_public else ""
-            line.placeholder = f"New value for {id}"
+            self._ask_value(id)
 
-    def _change(self, name: str, value: str) -> None:
-        shown = self.query_one("#shown", Static)
-        try:
-            changed = set_setting(name, value)
-        except ConfigError as error:
-            shown.update(Content.styled(str(error), "$warning"))
-            return
+    def _ask_value(self, name: str) -> None:
+        """Hides the list and shows the present value in the field: what is typed replaces it."""
+        self._changing = name
+        found = next(each for each in list_settings() if each.name == name)
+        is_public = found.typed == shown_value(found, self._config)
+        line = self.query_one("#filter", Input)
+        line.value = found.typed if is_public else ""
+        line.placeholder = "Type the new value"
+        line.action_select_all()
+        self.query_one("#frame").border_subtitle = " enter stores it · esc goes back "
+        self.query_one("#columns").display = False
+        self.show_sentence(f"New value for {name}. {setting_help(name)}")
+
+    def _list_again(self) -> None:
         self._changing = ""
         line = self.query_one("#filter", Input)
         line.value, line.placeholder = "", self.HINT
+        self.query_one("#frame").border_subtitle = f" {self.FOOT} "
+        self._fill("")
+
+    def _change(self, name: str, value: str) -> None:
+        try:
+            changed = set_setting(name, value)
+        except ConfigError as error:
+            self.show_sentence(str(error))
+            return
+        self._list_again()
         words = f"{changed.name} = {value.strip()}. It takes effect at the next start."
         if problem := setting_problem(name, value.strip(), self._config):
             words = f"{changed.name} is stored, but: {problem}"
         self.notify(words, markup=False, severity="warning" if problem else "information")
 
-    @on(Input.Changed, "#filter")
-    def _typed(self, event: Input.Changed) -> None:
+    async def fill(self, typed: str) -> None:
+        """Fills the list, unless the field is used for a value."""
         if not self._changing:
-            self._fill(event.value)
+            await super().fill(typed)
 
     def action_close(self) -> None:
         """Stops changing a value, or closes the page."""
         if self._changing:
-            self._changing = ""
-            self.query_one("#filter", Input).value = ""
+            self._list_again()
         else:
             super().action_close()
 

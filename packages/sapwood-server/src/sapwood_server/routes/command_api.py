@@ -173,7 +173,11 @@ class SubmissionBody(OnceBody, frozen=True, kw_only=True):
     text: str = ""
     files: Files = ()
     waits: Annotated[
-        bool, Meta(description="A prompt is queued while a turn is open; one with files is held.")
+        bool,
+        Meta(
+            description="A prompt is queued while a turn is open or others are queued; "
+            "one with files is held."
+        ),
     ] = False
 
 
@@ -192,13 +196,13 @@ class SubmissionDone(Struct, frozen=True):
     "Run what a person typed",
     response=SubmissionDone,
     statuses=(200, 202),
-    details="202: the prompt waits for the end of the open turn.",
+    details="202: the prompt waits for the end of the open turn, or behind queued prompts.",
 )
 async def submit(call: RequestContext, agent: AgentId, body: SubmissionBody) -> Response:
     """Carries out what a person typed: a prompt, a command, or a script of both.
 
-    With `waits`, a prompt is queued while a turn is open. One with files is then not carried out
-    (`held`), and commands only leave the files to a later prompt.
+    With `waits`, a prompt is queued while a turn is open or others are queued. One with files is
+    then not carried out (`held`), and commands only leave the files to a later prompt.
     """
     script = await _script(call, body.text, agent)
     state = (await call.space.connection.dispatcher.open(agent)).state
@@ -209,7 +213,7 @@ async def submit(call: RequestContext, agent: AgentId, body: SubmissionBody) -> 
             raise Problem(422, "No prompt", "'files' needs a prompt.")
         script = filled or script
     _require_scopes(call, script)
-    if body.waits and has_prompt(script) and await (await _session(call)).is_working():
+    if body.waits and has_prompt(script) and await (await _session(call)).has_to_wait():
         if not body.files:
             await _queue(call, agent, body.text)
         return json_response(SubmissionDone((), agent, "held" if body.files else "queued"), 202)

@@ -1,6 +1,6 @@
 // @ts-check
 // The dialog of a question to a person. Focus starts on No, and on the first choice of a question of the
-// model; Escape denies and stops.
+// model; Escape denies and stops, and in the reason goes back to the answers.
 import { $, agent, announce, fill, getText, post, say } from './page.js';
 import { interrupt } from './composer.js';
 
@@ -20,7 +20,7 @@ export async function refreshQuestion() {
   const scroll = dialog.querySelector('.scroll');
   scroll.addEventListener('scroll', allow);
   allow();
-  dialog.querySelector(dialog.querySelector('footer').dataset.choices ? 'footer button' : '[data-key="n"]').focus();
+  focusAnswer();
 }
 
 /** Answers that allow work only after the end of the text was shown. */
@@ -56,6 +56,8 @@ async function answer(key) {
   await refreshQuestion();
 }
 
+function focusAnswer() { dialog.querySelector(dialog.querySelector('footer').dataset.choices ? 'footer button' : '[data-key="n"]').focus(); }
+
 dialog.addEventListener('click', (/** @type {any} */ event) => {
   const button = event.target.closest('footer [data-key]');
   if (button) answer(button.dataset.key);
@@ -72,6 +74,8 @@ dialog.addEventListener('keydown', (/** @type {KeyboardEvent} */ event) => {
 });
 dialog.addEventListener('cancel', async (/** @type {Event} */ event) => {
   event.preventDefault();
+  const reason = dialog.querySelector('#reason');
+  if (reason && !reason.hidden) { reason.hidden = true; reason.value = ''; focusAnswer(); return; }
   await answer('n');
   await interrupt();
 });

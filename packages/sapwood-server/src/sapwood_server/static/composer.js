@@ -106,29 +106,31 @@ async function send() {
   if (sending) return;
   sending = true;
   $('send').disabled = true;
-  const asked = !box.value.trim() && !attached.length;  // an empty message sends what waits
-  await sendTyped();
+  const wasOpen = isOpen, prompt = await sendTyped();
   sending = false;
   $('send').disabled = false;
-  sendNext(!asked);
+  sendNext(wasOpen || !['', 'queued', 'held'].includes(prompt));  // else a person asked, also after an interrupt
 }
 
+/** Returns what came of the prompt; '' if the message was empty, and 'none' if it was not carried out. */
 async function sendTyped() {
-  if (!await arriving) return;
+  if (!await arriving) return 'none';
   const shown = box.value, text = unfolded(shown), files = attached.map((each) => each.id), id = crypto.randomUUID();
-  if (!text.trim() && !files.length) return;
-  const isForked = $('composer').dataset.elsewhere && !/^[/!]/.test(text);
-  const sent = submit(isForked ? `/fork --\n${text}` : text, id, files);
+  if (!text.trim() && !files.length) return '';
+  const isText = !/^[/!]/.test(text), isForked = $('composer').dataset.elsewhere && isText;
+  const isBehind = isText && !isForked && queue.length;
+  const sent = isBehind ? Promise.resolve('held') : submit(isForked ? `/fork --\n${text}` : text, id, files);
   // A slow command is answered later, and meanwhile the next message can be written and sent.
-  const slow = /^[/!]/.test(text) && await Promise.race([sent.then(() => false), new Promise((later) => setTimeout(later, PATIENCE, true))]);
+  const slow = !isText && await Promise.race([sent.then(() => false), new Promise((later) => setTimeout(later, PATIENCE, true))]);
   if (slow && box.value === shown) clear();
   const settled = sent.then((prompt) => {
-    if (!prompt) { if (slow && !box.value) { box.value = shown; grow(); } return; }
+    if (!prompt) { if (slow && !box.value) { box.value = shown; grow(); } return 'none'; }
     if (prompt === 'held') { queue.push({ id, text, files }); keepQueue(); }
     if (!slow && box.value === shown) clear();
     if (prompt !== 'none') setAttached([]);
+    return prompt;
   });
-  if (!slow) await settled;
+  return slow ? 'none' : settled;
 }
 
 function clear() { box.value = ''; grow(); hide(); showPastes(); }
