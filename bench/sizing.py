@@ -32,7 +32,7 @@ from tools.postgres import Cluster, cluster
 _REPLY, _PIECES = 1_200, 75
 _IDLE_SECONDS = 5.0
 _TICKS = os.sysconf("SC_CLK_TCK")
-_MAX_BYTES, _MAX_CPU, _MAX_CONNECTIONS = 60_000, 0.5, 45
+_MAX_BYTES, _MAX_CPU, _MAX_CONNECTIONS = 60_000, 0.2, 45
 """Limits: bytes of a turn on disk, seconds of CPU of a turn in all processes, connections."""
 _MAX_EVENTS, _MAX_WAL = 9, 20_000
 """Limits: events of a turn, and bytes of a turn in the WAL of PostgreSQL."""
