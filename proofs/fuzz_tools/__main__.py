@@ -28,6 +28,8 @@ def main() -> int:
     print(f"{len(counts.defects):,} exceptions")
     for defect in counts.defects[:10]:
         print(f"  {defect}")
+    if counts.calls < options.calls:
+        print(f"stopped after {options.minutes:g} minutes, before all {options.calls:,} calls")
     return 0 if counts.is_good and counts.calls >= options.calls else 1
 
 
