@@ -22,6 +22,7 @@ _NOT_PROSE = re.compile(
     r"\b(?:SELECT|INSERT|UPDATE|DELETE|CREATE|WHERE|PRAGMA|VALUES|ALTER|GRANT|ORDER BY)\b"
     r"|\\[bdsSwW]|\(\?|[{}];|</?[a-z]+"
 )
+_FIELD = re.compile(r"\{\w+(?:[!:][^{}]*)?\}")
 _SQL_START = re.compile(r"\s*(?:AND|OR|ON|SET|FROM|JOIN|LIMIT|WITH|LEFT|INTO|GROUP|HAVING)\b")
 
 
@@ -45,7 +46,8 @@ def sentences(path: Path) -> Iterator[Sentence]:
             inner |= set(ast.walk(node)) - {node}
         text = _text(node)
         if text and _PROSE.search(text) and not _is_code(text):
-            yield Sentence(path, getattr(node, "lineno", 0), " ".join(text.split()))
+            shown = _FIELD.sub("…", " ".join(text.split()))
+            yield Sentence(path, getattr(node, "lineno", 0), shown)
 
 
 def all_sentences() -> list[Sentence]:
