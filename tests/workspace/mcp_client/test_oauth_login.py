@@ -108,6 +108,8 @@ async def test_a_person_who_declines_ends_the_login(docs: LoginServer) -> None:
 @pytest.mark.parametrize(
     ("path", "fields", "reason"),
     [
+        (SERVER, {"code_challenge_methods_supported": None}, "PKCE with S256"),
+        (SERVER, {"code_challenge_methods_supported": ["plain"]}, "PKCE with S256"),
         (SERVER, {"issuer": "https://evil.example"}, "issuer mismatch"),
         (RESOURCE, {"resource": "https://bank.example/mcp"}, "does not match expected"),
         (RESOURCE, {"authorization_servers": ["http://evil.example"]}, "is not encrypted"),

@@ -172,6 +172,13 @@ def _require_endpoints(provider: OAuthClientProvider, request: LoginRequest) -> 
     metadata, client = provider.context.oauth_metadata, provider.context.client_info
     if metadata is None:
         raise McpServerError(_offers_no_login(request))
+    # Required by the MCP specification: whoever sees the code could else use it.
+    if "S256" not in (metadata.code_challenge_methods_supported or ()):
+        raise McpServerError(
+            f"{metadata.issuer} does not state that it supports PKCE with S256, so a login to MCP "
+            f"server '{request.server}' would not be safe. Nothing was stored. Ask its operator for "
+            "code_challenge_methods_supported in the metadata."
+        )
     require_secure(str(metadata.token_endpoint), request.url)
     offered = metadata.token_endpoint_auth_methods_supported or ["client_secret_basic"]
     if client is not None and request.client_secret and "client_secret_post" not in offered:
