@@ -70,6 +70,7 @@ async def log_in(request: LoginRequest, ask: AskPerson, *, seconds: float) -> Mc
 
         async def show(address: str) -> None:
             _require_endpoints(provider, request)
+            address = _with_query(address, provider)
             require_secure(address, request.url)
             callback.expect(address)
             asking.append(asyncio.create_task(ask(address, callback)))
@@ -176,13 +177,22 @@ def _require_endpoints(provider: OAuthClientProvider, request: LoginRequest) -> 
     if "S256" not in (metadata.code_challenge_methods_supported or ()):
         raise McpServerError(
             f"{metadata.issuer} does not state that it supports PKCE with S256, so a login to MCP "
-            f"server '{request.server}' would not be safe. Nothing was stored. Ask its operator for "
-            "code_challenge_methods_supported in the metadata."
+            f"server '{request.server}' would not be safe. Nothing was stored. Ask its operator to "
+            "add code_challenge_methods_supported to the metadata."
         )
     require_secure(str(metadata.token_endpoint), request.url)
     offered = metadata.token_endpoint_auth_methods_supported or ["client_secret_basic"]
     if client is not None and request.client_secret and "client_secret_post" not in offered:
         client.token_endpoint_auth_method = "client_secret_basic"
+
+
+def _with_query(address: str, provider: OAuthClientProvider) -> str:
+    """The address of the login page. The endpoint may have a query already (RFC 6749, 3.1)."""
+    metadata = provider.context.oauth_metadata
+    endpoint = str(metadata.authorization_endpoint) if metadata else ""
+    if "#" in endpoint:
+        raise McpServerError(f"The login page has an address that is not valid: {endpoint}")
+    return f"{endpoint}&{address[len(endpoint) + 1 :]}" if "?" in endpoint else address
 
 
 def _login(
