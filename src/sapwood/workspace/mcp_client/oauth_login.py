@@ -252,7 +252,8 @@ def _reason(error: Exception) -> str:
 def _offers_no_login(request: LoginRequest) -> str:
     return (
         f"MCP server '{request.server}' offers no login by OAuth. If it wants a token, type: "
-        f"sapwood config set servers.{request.server}.headers.Authorization 'Bearer TOKEN'"
+        f"sapwood config set servers.{request.server}.headers.Authorization - and, when it asks, "
+        "the value, such as Bearer TOKEN."
     )
 
 
