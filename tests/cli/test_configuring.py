@@ -136,3 +136,41 @@ def test_a_log_folder_that_cannot_be_made_stops_nothing(
     (home / ".local/state").mkdir(parents=True, exist_ok=True)
     (home / ".local/state/sapwood").write_text("in the way")
     assert sapwood("log", demo).code == 0
+
+
+def test_a_file_with_a_secret_header_or_variable_is_for_its_owner_alone(
+    sapwood: Sapwooder, home: Path
+) -> None:
+    file = home / ".config/sapwood/config.toml"
+    sapwood("config", "set", "servers.docs", '{url = "https://docs.example/mcp"}')
+    assert stat.S_IMODE(file.stat().st_mode) == 0o644
+    ran = sapwood("config", "set", "servers.docs.headers.Authorization", "-", stdin="Bearer oak\n")
+    assert ran.out == f"servers.docs.headers.Authorization = set  ({file})\n"
+    assert 'Authorization = "Bearer oak"' in file.read_text()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    sapwood("config", "set", "model", "gpt-5")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("servers.wood", '{command = ["x"], env = {TOKEN = "oak"}}'),
+        ("database", "postgresql://me:oak-ash-2024@db.example/agents"),
+    ],
+)
+def test_a_new_file_with_a_secret_is_for_its_owner_alone(
+    sapwood: Sapwooder, home: Path, name: str, value: str
+) -> None:
+    ran = sapwood("config", "set", name, "-", stdin=value)
+    assert '"oak"' not in ran.out
+    file = home / ".config/sapwood/config.toml"
+    assert "oak" in file.read_text()
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+def test_no_value_on_stdin_changes_nothing(sapwood: Sapwooder, home: Path) -> None:
+    ran = sapwood("config", "set", "model", "-", stdin="\n")
+    assert ran.code == 2
+    assert "No value was given. Nothing was changed." in ran.err
+    assert not (home / ".config/sapwood/config.toml").exists()

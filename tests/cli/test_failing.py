@@ -1,6 +1,7 @@
 """Whatever goes wrong ends in a sentence on stderr and a code that scripts can rely on."""
 
 import errno
+import logging
 import os
 import shutil
 import stat
@@ -14,6 +15,7 @@ from sapwood.app import conversation_service
 from sapwood.cli.error_messages import error_message, exit_code_for
 from sapwood.cli.exit_codes import MEANINGS, Exit
 from sapwood.cli.invocation import Invocation
+from sapwood.cli.log_files import log_to_folder
 from sapwood.cli.root import NAMES_ELSEWHERE, summary_lines
 from sapwood.core.errors import LogError, SapwoodError
 from sapwood.core.model_calls import Failure
@@ -257,3 +259,23 @@ def test_the_screen_needs_a_terminal(sapwood: Sapwooder, words: tuple[str, ...])
     assert ran.code != 0
     assert "The screen needs a terminal. Without one, type: sapwood run -p" in ran.err
     assert not ran.out
+
+
+def test_a_message_in_the_log_has_no_control_characters_and_no_forged_line(tmp_path: Path) -> None:
+    with log_to_folder(tmp_path, 0) as file:
+        logging.getLogger("sapwood.wood").info("a\x1b]0;pwn\x07\u202e\x9bb\nFORGED LINE: ok")
+    assert file is not None
+    first, second = file.read_text().splitlines()
+    assert first.endswith("sapwood.wood: a␛]0;pwn␇\\u202e\\u009bb")
+    assert second == "  FORGED LINE: ok"
+
+
+def test_a_log_that_cannot_be_written_adds_no_error(home: Path) -> None:
+    command = [sys.executable, "-m", "sapwood.cli", "mcp", "list"]
+    ran = subprocess.run(
+        ["sh", "-c", 'ulimit -f 0; exec "$@"', "sh", *command],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (Exit.OK, "")

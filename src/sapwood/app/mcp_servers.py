@@ -82,7 +82,7 @@ def _with_url(config: Config, name: str) -> McpServer:
         raise SapwoodError(
             f"MCP server '{name}' is a program that Sapwood starts. Only servers with a URL have "
             f"a login. A program gets its token from its environment: sapwood config set "
-            f"servers.{name}.env.NAME VALUE"
+            f"servers.{name}.env.NAME -"
         )
     return server
 

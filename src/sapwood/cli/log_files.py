@@ -9,7 +9,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Generator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from datetime import UTC, datetime
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
@@ -36,10 +36,15 @@ _F = TypeVar("_F", bound=Callable[..., object])
 
 
 class _MaskingFormatter(logging.Formatter):
-    """Masks everything that has the form of a secret."""
+    """Masks everything that has the form of a secret, and shows what a terminal would obey.
+
+    Only a message begins at the left edge, so none can contain a line that looks like another.
+    """
 
     def format(self, record: logging.LogRecord) -> str:
-        return mask_secrets(super().format(record))
+        from sapwood.display.text import readable
+
+        return readable(mask_secrets(super().format(record))).replace("\n", "\n  ")
 
 
 class _StderrFormatter(_MaskingFormatter):
@@ -81,6 +86,10 @@ class _LogFileHandler(RotatingFileHandler):
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
         pass
+
+    def close(self) -> None:
+        with suppress(OSError):
+            super().close()
 
 
 def log_command(config: Config) -> None:

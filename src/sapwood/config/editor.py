@@ -62,9 +62,25 @@ def shown_value(setting: Setting, config: Config) -> str:
     """A value to show: secrets are hidden, and the default database is spelled out."""
     if setting.name == "database":
         return shown_address(config.address)
-    if ".env." in setting.name or ".headers." in setting.name:
+    if holds_secret(setting.name, setting.value):
         return "set"
     return _without_passwords(setting.value) if "://" in setting.typed else setting.typed
+
+
+def holds_secret(name: str, value: object) -> bool:
+    """Whether a setting's value is not shown: variables and headers may be tokens."""
+    return any(".env." in each or ".headers." in each for each, _ in _flat({name: value}))
+
+
+def _mode(text: str) -> int:
+    """The rights of a file with this text: with a secret in it, for its owner alone."""
+    settings = [Setting(name, value) for name, value in _flat(parse_toml(text))]
+    has_secret = any(
+        holds_secret(each.name, each.value)
+        or ("://" in each.typed and _without_passwords(each.value) != each.typed)
+        for each in settings
+    )
+    return 0o600 if has_secret else 0o644
 
 
 def _without_passwords(value: object) -> str:
@@ -114,14 +130,15 @@ def set_setting(name: str, typed: str, environ: Mapping[str, str] = os.environ) 
         except ConfigError as error:
             problem = problem or str(error.__cause__ or error)
         else:
-            write_config_file(file, edited, mode=0o644)
+            write_config_file(file, edited, mode=_mode(edited))
             return Setting(name, value, str(file))
     setting = next(each for each in known_settings() if each.path_in(name))
     if problem.startswith(("Expected", "Invalid enum value")):
         problem = f"it takes {setting.values}"
     instead = _whole_setting(name)
+    value = "this value" if holds_secret(name, typed) else repr(typed)
     raise ConfigError(
-        f"'{name}' cannot be {typed!r}: {problem.rstrip('.')}. Nothing was changed.{instead}"
+        f"'{name}' cannot be {value}: {problem.rstrip('.')}. Nothing was changed.{instead}"
     )
 
 
@@ -136,7 +153,7 @@ def unset_setting(name: str, environ: Mapping[str, str] = os.environ) -> Path:
         parse_config(edited, file)
     except CannotEditToml:
         raise ConfigError(f"'{name}' is not set in {file}. Nothing was changed.") from None
-    write_config_file(file, edited, mode=0o644)
+    write_config_file(file, edited, mode=_mode(edited))
     return file
 
 

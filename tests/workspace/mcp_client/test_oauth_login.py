@@ -88,6 +88,39 @@ async def test_an_answer_with_another_state_is_refused_and_the_login_goes_on(
     assert answers == [(400, "This address does not belong to this login.")] * 3
 
 
+@pytest.mark.parametrize(
+    "place",
+    ["https://evil.example/callback", "http://evil@127.0.0.1:1/callback", "http://[", "/callback"],
+)
+async def test_a_pasted_address_of_another_place_is_refused(docs: LoginServer, place: str) -> None:
+    told: list[str] = []
+
+    async def ask(address: str, callback: LoginCallback) -> None:
+        end = await visit(address)
+        try:
+            callback.take(f"{place}?{end.partition('?')[2]}")
+        except WrongAnswer as error:
+            told.append(str(error))
+            callback.take(end)
+
+    assert (await login_to(docs, ask)).access_token in docs.authorization.access
+    assert told == ["This address does not belong to this login."]
+
+
+async def test_the_address_of_the_login_page_may_have_a_query(docs: LoginServer) -> None:
+    page = f"{docs.origin}/authorize?tenant=oak&state=1"
+    docs.changed[SERVER] = {"authorization_endpoint": page}
+    shown: list[str] = []
+
+    async def ask(address: str, callback: LoginCallback) -> None:
+        shown.append(address)
+        await browse(address.replace("&state=1", ""), callback)
+
+    assert (await login_to(docs, ask)).access_token in docs.authorization.access
+    assert shown[0].startswith(f"{page}&response_type=code&")
+    assert shown[0].count("?") == 1
+
+
 async def test_an_answer_in_the_name_of_another_issuer_is_refused(docs: LoginServer) -> None:
     async def ask(address: str, callback: LoginCallback) -> None:
         await load(f"{await visit(address)}&iss=https://evil.example")
@@ -108,11 +141,16 @@ async def test_a_person_who_declines_ends_the_login(docs: LoginServer) -> None:
 @pytest.mark.parametrize(
     ("path", "fields", "reason"),
     [
+        (SERVER, {"code_challenge_methods_supported": None}, "PKCE with S256"),
+        (SERVER, {"code_challenge_methods_supported": ["plain"]}, "PKCE with S256"),
         (SERVER, {"issuer": "https://evil.example"}, "issuer mismatch"),
         (RESOURCE, {"resource": "https://bank.example/mcp"}, "does not match expected"),
         (RESOURCE, {"authorization_servers": ["http://evil.example"]}, "is not encrypted"),
         (SERVER, {"token_endpoint": "http://evil.example/token"}, "is not encrypted"),
         (SERVER, {"authorization_endpoint": "http://evil.example/a"}, "is not encrypted"),
+        (SERVER, {"authorization_endpoint": "https://bank.example@evil.example/a"}, "a user name"),
+        (SERVER, {"authorization_endpoint": "https://evil.example/a#b"}, "is not valid"),
+        (SERVER, {"token_endpoint": "https://:x@evil.example/a"}, "a user name"),
         (SERVER, {"registration_endpoint": "http://evil.example/r"}, "is not encrypted"),
     ],
 )

@@ -66,15 +66,21 @@ class _SetCommand(Command):
 def set_(name: str, value: str, project: bool) -> None:
     """Write a value to the file.
 
-    VALUE is parsed as TOML if it is valid TOML, otherwise taken as text. The rest of the file does
-    not change. Where a setting's name contains NAME, put a name of your choice.
+    VALUE is parsed as TOML if it is valid TOML, otherwise taken as text. If VALUE is -, it is read
+    from stdin, or prompted for and not shown, so that a secret is not in the history of your shell.
+    The rest of the file does not change. Where a setting's name contains NAME, put a name of your
+    choice.
     """
     from pathlib import Path
 
     from sapwood.config.config_file import load_config
-    from sapwood.config.editor import set_setting
+    from sapwood.config.editor import holds_secret, set_setting
     from sapwood.conversation.configured_models import setting_problem
 
+    if value == "-":
+        value = _piped_or_typed(f"Value of {name}")
+        if not value:
+            raise click.UsageError("No value was given. Nothing was changed.")
     if project:
         _set_for_project(name, value)
         return
@@ -83,11 +89,22 @@ def set_(name: str, value: str, project: bool) -> None:
     if name == "permissions":
         _require_rules(value)
     setting = set_setting(name, value)
-    click.echo(f"{name} = {setting.typed}  ({setting.origin})")
+    shown = "set" if holds_secret(name, setting.value) else setting.typed
+    click.echo(f"{name} = {shown}  ({setting.origin})")
     if name.startswith("compaction."):
         _tell_programs()
     if problem := setting_problem(name, value, load_config()):
         click.echo(f"Stored, but: {problem}", err=True)
+
+
+def _piped_or_typed(label: str) -> str:
+    """What stdin gives, or what a person types and nobody sees, without spaces around it."""
+    from sapwood.cli.console import piped_text
+
+    given = piped_text()
+    if given is None:
+        given = click.prompt(label, hide_input=True, err=True)
+    return str(given).strip()
 
 
 @command.command("unset", cls=Command, examples=["sapwood config unset model"])
@@ -168,14 +185,10 @@ def key(provider: str) -> None:
     openai, google, and any name under base_urls. An environment variable takes precedence over the
     file.
     """
-    from sapwood.cli.console import piped_text
     from sapwood.config.api_keys import require_provider, save_key
 
     require_provider(provider)
-    given = piped_text()
-    if given is None:
-        given = click.prompt(f"Key of {provider}", hide_input=True, err=True)
-    text = str(given).strip()
+    text = _piped_or_typed(f"Key of {provider}")
     if len(text.split()) != 1:
         cause = "A key cannot contain spaces" if text else "No key was given"
         raise click.UsageError(f"{cause}. Nothing was stored.")

@@ -66,7 +66,7 @@ class LoginCallback:
 
     def expect(self, authorization_address: str) -> None:
         """Accepts only answers with the `state` of this address from now on."""
-        self._state = parse_qs(urlsplit(authorization_address).query)["state"][0]
+        self._state = parse_qs(urlsplit(authorization_address).query)["state"][-1]
 
     async def answer(self) -> AuthorizationCodeResult:
         """The answer, when it is there. Raises `McpServerError` if the login was refused."""
@@ -78,9 +78,14 @@ class LoginCallback:
         Raises `WrongAnswer` if it does not belong to this login, and `McpServerError` if the
         login was refused.
         """
-        fields = parse_qs(urlsplit(address.strip()).query)
+        place, _, query = address.strip().partition("?")
+        fields = parse_qs(query.partition("#")[0])
         state, code, iss = (fields.get(name, [""])[0] for name in ("state", "code", "iss"))
-        if not self._state or not hmac.compare_digest(state.encode(), self._state.encode()):
+        if (
+            place != self.address
+            or not self._state
+            or not hmac.compare_digest(state.encode(), self._state.encode())
+        ):
             raise WrongAnswer("This address does not belong to this login.")
         if "error" in fields:
             refused = McpServerError(f"The login was refused: {_reason(fields)}.")
@@ -110,10 +115,11 @@ class LoginCallback:
     def _reply(self, request_line: str) -> tuple[str, str]:
         method, _, rest = request_line.partition(" ")
         target = rest.partition(" ")[0]
-        if method != "GET" or urlsplit(target).path != _PATH:
+        path, _, query = target.partition("?")
+        if method != "GET" or path != _PATH:
             return "404 Not Found", "There is nothing here."
         try:
-            self.take(target)
+            self.take(f"{self.address}?{query}")
         except WrongAnswer as error:
             return "400 Bad Request", str(error)
         except McpServerError as error:

@@ -124,8 +124,13 @@ def require_secure(address: str, server_url: str) -> None:
     """Raises `McpServerError` for an address that must not take part in the login to a server.
 
     It has to be encrypted. Only a server of this machine may name plain addresses of this machine.
+    What stands before an `@` could pose as the host.
     """
     parts = urlsplit(address)
+    if parts.username is not None:
+        raise McpServerError(
+            f"A login must not use an address with a user name, as in USER@{parts.hostname or ''}."
+        )
     if parts.scheme == "https" and parts.hostname:
         return
     is_here = is_this_machine(parts.hostname or "") and parts.scheme == "http"

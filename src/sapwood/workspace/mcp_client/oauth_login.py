@@ -70,6 +70,7 @@ async def log_in(request: LoginRequest, ask: AskPerson, *, seconds: float) -> Mc
 
         async def show(address: str) -> None:
             _require_endpoints(provider, request)
+            address = _with_query(address, provider)
             require_secure(address, request.url)
             callback.expect(address)
             asking.append(asyncio.create_task(ask(address, callback)))
@@ -172,10 +173,26 @@ def _require_endpoints(provider: OAuthClientProvider, request: LoginRequest) -> 
     metadata, client = provider.context.oauth_metadata, provider.context.client_info
     if metadata is None:
         raise McpServerError(_offers_no_login(request))
+    # Required by the MCP specification: whoever sees the code could else use it.
+    if "S256" not in (metadata.code_challenge_methods_supported or ()):
+        raise McpServerError(
+            f"{metadata.issuer} does not state that it supports PKCE with S256, so a login to MCP "
+            f"server '{request.server}' would not be safe. Nothing was stored. Ask its operator to "
+            "add code_challenge_methods_supported to the metadata."
+        )
     require_secure(str(metadata.token_endpoint), request.url)
     offered = metadata.token_endpoint_auth_methods_supported or ["client_secret_basic"]
     if client is not None and request.client_secret and "client_secret_post" not in offered:
         client.token_endpoint_auth_method = "client_secret_basic"
+
+
+def _with_query(address: str, provider: OAuthClientProvider) -> str:
+    """The address of the login page. The endpoint may have a query already (RFC 6749, 3.1)."""
+    metadata = provider.context.oauth_metadata
+    endpoint = str(metadata.authorization_endpoint) if metadata else ""
+    if "#" in endpoint:
+        raise McpServerError(f"The login page has an address that is not valid: {endpoint}")
+    return f"{endpoint}&{address[len(endpoint) + 1 :]}" if "?" in endpoint else address
 
 
 def _login(
@@ -235,7 +252,8 @@ def _reason(error: Exception) -> str:
 def _offers_no_login(request: LoginRequest) -> str:
     return (
         f"MCP server '{request.server}' offers no login by OAuth. If it wants a token, type: "
-        f"sapwood config set servers.{request.server}.headers.Authorization 'Bearer TOKEN'"
+        f"sapwood config set servers.{request.server}.headers.Authorization - and, when it asks, "
+        "the value, such as Bearer TOKEN."
     )
 
 
