@@ -15,6 +15,7 @@ import click
 from sapwood.cli.command import Command, WholeNumber, group, in_event_loop, json_option
 from sapwood.cli.exit_codes import Exit
 from sapwood.cli.invocation import Invocation
+from sapwood.cli.name_completion import SERVER
 from sapwood.core.errors import SapwoodError
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ async def list_(invocation: Invocation, as_json: bool) -> Exit:
     cls=Command,
     examples=["sapwood mcp login docs", "sapwood mcp login docs --no-browser"],
 )
-@click.argument("name")
+@click.argument("name", type=SERVER)
 @click.option(
     "--no-browser",
     is_flag=True,
@@ -154,7 +155,7 @@ async def login(
 
 
 @command.command("logout", cls=Command, examples=["sapwood mcp logout docs"])
-@click.argument("name")
+@click.argument("name", type=SERVER)
 @click.pass_obj
 def logout(invocation: Invocation, name: str) -> None:
     """Delete the stored login to an MCP server.
