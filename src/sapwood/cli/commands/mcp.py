@@ -58,7 +58,7 @@ def command(
     the one in --token-file or SAPWOOD_MCP_TOKEN, or one that Sapwood creates and stores in a file
     only you can read.
 
-    The sub-commands are about the MCP servers of other people whose tools your agents use.
+    The subcommands manage external MCP servers whose tools your agents use.
     """
     if context.invoked_subcommand is not None:
         return
@@ -165,9 +165,9 @@ def logout(invocation: Invocation, name: str) -> None:
     from sapwood.app.mcp_servers import log_out_of
 
     if log_out_of(invocation.config, name):
-        click.echo(f"Deleted the login to {name}.")
+        click.echo(f"Deleted the stored login for {name}.")
     else:
-        click.echo(f"There is no login to {name}.")
+        click.echo(f"There is no stored login for {name}.")
 
 
 @contextmanager
