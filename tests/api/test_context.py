@@ -137,7 +137,7 @@ async def test_a_smaller_cap_acts_at_once_and_no_cap_never(db: Sapwood) -> None:
     for number in range(20):
         await agent.record(f"{number} " + "word " * 50, "ok")
     assert len(await said(agent)) == 40
-    assert (await agent.configure(cap=300)).message == "cap = 300."
+    assert (await agent.configure(cap=300)).message == "cap is now 300."
     assert len(await said(agent)) < 40
     assert (await agent.budget()).history.tokens <= 300
 
@@ -201,7 +201,7 @@ async def test_settings_change_alone_and_wrong_ones_change_nothing(agent: Agent)
     assert (await agent.state()).settings == before
     assert (
         await agent.configure(model="scripted")
-    ).message == "Nothing to change: the settings already have these values."
+    ).message == "Nothing changed: model is already scripted."
 
 
 async def test_a_fork_sees_what_its_parent_saw_and_goes_its_own_way(counting: Agent) -> None:

@@ -199,7 +199,7 @@ async def test_a_childs_goal_is_taken_up_without_a_prompt(agent: Agent) -> None:
 
 
 async def test_there_is_nothing_to_take_up_when_no_turn_is_open(agent: Agent) -> None:
-    with pytest.raises(RefusedError, match="No turn is open"):
+    with pytest.raises(RefusedError, match="No turn is running"):
         async with agent.turn():
             pass
 

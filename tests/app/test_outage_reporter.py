@@ -45,7 +45,8 @@ async def test_the_reason_is_named_in_one_line(caplog: pytest.LogCaptureFixture)
     reporter.report("something later")
     await eventually(lambda: AWAY in caplog.text)
     assert [record.message for record in caplog.records] == [
-        "The database is not responding: connection refused. Open work waits until it does."
+        "The database is not responding: connection refused. Work in progress resumes when it "
+        "responds again."
     ]
 
 
@@ -101,3 +102,11 @@ def test_a_report_after_the_end_of_the_loop_does_nothing() -> None:
         return OutageReporter()
 
     asyncio.run(created()).report(REFUSED)
+
+
+async def test_a_server_is_named_as_one(caplog: pytest.LogCaptureFixture) -> None:
+    reporter = OutageReporter("The server")
+    reporter.report(REFUSED)
+    await eventually(lambda: AWAY in caplog.text)
+    assert caplog.records[0].message.startswith("The server is not responding: connection refused.")
+    reporter.close()

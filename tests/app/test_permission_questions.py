@@ -154,7 +154,7 @@ async def test_a_command_answers_the_question(tmp_path: Path) -> None:
         assert done.message == "Denied."
         assert await asking == Deny("too slow")
         [late] = await agent.run_command("/answer yes")
-        assert "No question is waiting" in late.message
+        assert "There is no question to answer" in late.message
 
 
 async def test_a_secret_in_a_question_is_masked_in_the_log(tmp_path: Path) -> None:

@@ -51,6 +51,26 @@ def test_marks_are_completed(complete: Completing, demo: str) -> None:
     assert complete("sapwood fork demo ") == ["START"]
 
 
+def test_settings_and_servers_are_completed(complete: Completing, sapwood: Sapwooder) -> None:
+    sapwood("config", "set", "servers.docs", '{url = "https://docs.example/mcp"}')
+    sapwood("config", "set", "servers.files", '{command = ["files"]}')
+    assert complete("sapwood config set screen.pri") == ["screen.print_on_leaving"]
+    assert "budget.cost" in complete("sapwood config get ")
+    assert complete("sapwood config unset budget.cos") == ["budget.cost"]
+    assert complete("sapwood mcp login ") == ["docs"]
+    assert complete("sapwood mcp logout d") == ["docs"]
+
+
+def test_a_list_in_bash_has_titles_and_what_is_inserted_has_none(
+    complete: Completing, demo: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COMP_TYPE", "9")
+    assert complete("sapwood open ") == ["demo", "abc123"]
+    monkeypatch.setenv("COMP_TYPE", "63")
+    assert complete("sapwood open ") == ["demo  (abc123)", "abc123  (demo)"]
+    assert complete("sapwood open a") == ["abc123"]
+
+
 def test_nothing_is_made_or_printed_where_there_is_no_database(
     complete: Completing, home: Path
 ) -> None:
@@ -80,6 +100,7 @@ def test_bash_takes_the_script(sapwood: Sapwooder) -> None:
     script = sapwood("completion", "bash").out
     checked = subprocess.run(["bash", "-n"], input=script, text=True, check=False)
     assert checked.returncode == 0
+    assert 'COMP_TYPE="$COMP_TYPE"' in script
 
 
 def test_another_shell_is_refused(sapwood: Sapwooder) -> None:

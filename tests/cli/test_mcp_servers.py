@@ -97,8 +97,8 @@ async def test_a_login_is_made_shown_and_deleted(docs: LoginServer, home: Path) 
 
     docs.authorization.revoke_all()
     assert states(await called("list", "--json"))["docs"] == "expired"
-    assert (await called("logout", "docs")).out == "Deleted the login to docs.\n"
-    assert (await called("logout", "docs")).out == "There is no login to docs.\n"
+    assert (await called("logout", "docs")).out == "Deleted the stored login for docs.\n"
+    assert (await called("logout", "docs")).out == "There is no stored login for docs.\n"
     assert states(await called("list", "--json"))["docs"] == "needs login"
     assert file.read_text() == "{}"
 

@@ -20,7 +20,7 @@ from tests.postgres_session import CUT, execute
 from tools.postgres import Cluster, cluster
 
 AWAY = "The database is not responding: "
-BACK = "The database is back. Open work continues."
+BACK = "The database is back. Work in progress resumes."
 
 
 @pytest.fixture(scope="module")

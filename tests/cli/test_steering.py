@@ -107,7 +107,7 @@ def test_a_fresh_agent_takes_the_place_of_the_old_one(sapwood: Sapwooder, demo: 
 def test_a_child_sees_what_came_after_the_mark(sapwood: Sapwooder, demo: str) -> None:
     ran = sapwood("fork", demo, "START", "--name", "twig")
     assert ran.out.startswith("Forked. Child: twig (")
-    assert ") from START. It is idle until it has a goal:" in ran.out
+    assert ") from START. To give it work, type:" in ran.out
     shown = sapwood("show", "twig").out
     assert "And storks?" in shown
     assert "herons" not in shown
@@ -225,4 +225,4 @@ def test_questions_are_listed_and_answered_by_id(sapwood: Sapwooder, database: D
     assert sapwood("answer", "5f1c", "no", "too slow").out == "Denied.\n"
     assert sapwood("answer", "77aa", "no", "port").out == "Answered.\n", "all text is an answer"
     assert "No questions are waiting" in sapwood("answer").out
-    assert "No question is waiting" in sapwood("answer", "5f1c", "yes").err
+    assert "There is no question to answer" in sapwood("answer", "5f1c", "yes").err

@@ -334,7 +334,7 @@ async def test_the_model_is_shown_and_changed() -> None:
     async with talking(lambda _, heard: "yes") as at:
         await at.play("/model")
         await at.play("/model other")
-        assert at.shown.answers == ["planned", "model = other."]
+        assert at.shown.answers == ["planned", "model is now other."]
         assert (await at.agent.state()).settings.model == "other"
 
 

@@ -172,12 +172,12 @@ MISTAKES = {
     "/pin": "A pin needs a name and some text.",
     "/pin rule": "A pin needs a name and some text.",
     "/unpin": "Which pin?",
-    "/undo 3": "/undo stands alone.",
-    "/redo now": "/redo stands alone.",
-    "/new thing": "/new stands alone.",
-    "/archive abc123": "/archive stands alone.",
+    "/undo 3": "/undo takes no arguments.",
+    "/redo now": "/redo takes no arguments.",
+    "/new thing": "/new takes no arguments.",
+    "/archive abc123": "/archive takes no arguments.",
     "/rename": "Which name?",
-    "/agents all": "/agents stands alone.",
+    "/agents all": "/agents takes no arguments.",
     "/check-mail now": "Mail is read all at once.",
     "/config cap": "Which value for cap?",
     "/permissions alll": "There is no permission mode 'alll'. Did you mean all? "
@@ -192,7 +192,8 @@ async def test_words_that_do_not_fit_are_refused_with_the_way_to_type_it(line: s
     reason = await asks(line)
     assert isinstance(reason, BadArguments)
     assert reason.reason == MISTAKES[line]
-    assert reason.sentence == f"{MISTAKES[line]} Type it as {typed(line).command.line}."
+    usage = f"Usage: {typed(line).command.line}.".replace("….", "…")
+    assert reason.sentence == f"{MISTAKES[line]} {usage}"
 
 
 async def test_to_kill_two_is_to_kill_none() -> None:

@@ -45,7 +45,7 @@ async def test_mail_can_be_looked_at_and_stays_unread(caller: Desk) -> None:
 
 async def test_a_search_needs_words(caller: Desk) -> None:
     assert await run(caller, "recall") == ToolOutcome(
-        "What should I search for? Type it as /recall QUERY.", error=True
+        "What should I search for? Usage: /recall QUERY.", error=True
     )
 
 

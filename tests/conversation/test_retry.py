@@ -109,4 +109,4 @@ async def test_without_a_prompt_in_view_there_is_nothing_to_ask(db: Sapwood) -> 
 async def test_it_stands_alone(db: Sapwood, args: str) -> None:
     agent = await db.start("demo")
     answer = await agent.service.answer(agent.id, CommandStep(TABLE["retry"], args))
-    assert "stands alone" in getattr(answer, "sentence", "")
+    assert "takes no arguments" in getattr(answer, "sentence", "")

@@ -47,6 +47,7 @@ INSTEAD = (
     "/",
     "Did you mean",
     "Type",
+    "Usage: ",
     ", type ",
     "just type",
     "Choose",

@@ -160,12 +160,12 @@ async def test_a_filter_that_nothing_matches_hides_the_undo_too_and_enter_does_n
         await stage.sees("undo the last context command")
         before = (await agent.state()).version
         await stage.pilot.press(*"nowhere", "enter")
-        await stage.sees("Nothing to go back to matches")
+        await stage.sees("No turn or mark matches")
         assert "undo the last" not in stage.screen()
         await stage.pilot.press("enter")
         await stage.pilot.pause()
         assert (await agent.state()).version == before
-        assert "Nothing to go back to matches" in stage.screen()
+        assert "No turn or mark matches" in stage.screen()
     await connection.close()
 
 

@@ -232,7 +232,7 @@ def test_a_command_without_its_argument_changes_nothing_and_asks_for_it(stage: S
     stage.command("/mark HERE")
     for typed, said in (("/rewind", "Which mark or turn?"), ("/edit", "Which turn?")):
         stage.type(typed)
-        expect(page.locator("#says")).to_contain_text(f"{said} Type ")
+        expect(page.locator("#says")).to_contain_text(f"{said} Usage: ")
         expect(box).to_have_value(f"{typed} ")
         expect(box).to_be_focused()
     page.fill("#message", "/rewind ")

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from sapwood import redaction
 from sapwood.app.worker_wakes import WorkerWakes
+from sapwood.config.database_address import is_of_plugin
 from sapwood.config.folders import pending_folder
 from sapwood.core.errors import LogError
 from sapwood.core.ids import Space, can_be_stored
@@ -172,7 +173,7 @@ class Connection:
 
 
 class OutageReporter:
-    """Logs a warning when the database stops answering, and one when it answers again.
+    """Logs a warning when the database or server stops answering, and one when it answers again.
 
     The log and the engine use the same database and report independently, from several threads.
     Each outage is logged once. A report counts if no opposite one follows within three seconds:
@@ -180,7 +181,8 @@ class OutageReporter:
     first answer. An instance belongs to the event loop in which it was created.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, what: str = "The database") -> None:
+        self._what = what
         self._loop = asyncio.get_running_loop()
         self._is_away = False
         self._timer: asyncio.TimerHandle | None = None
@@ -210,12 +212,16 @@ class OutageReporter:
         self._timer = None
         self._is_away = True
         reason = problem.partition("\n")[0].rstrip(". ")
-        _log.warning("The database is not responding: %s. Open work waits until it does.", reason)
+        _log.warning(
+            "%s is not responding: %s. Work in progress resumes when it responds again.",
+            self._what,
+            reason,
+        )
 
     def _end(self) -> None:
         self._timer = None
         self._is_away = False
-        _log.warning("The database is back. Open work continues.")
+        _log.warning("%s is back. Work in progress resumes.", self._what)
 
 
 async def connect(
@@ -242,7 +248,7 @@ async def connect(
     name = _space(space)
     if not isinstance(address, str | Path):
         return Connection(address, name, owner=False, secrets=_masked_values(secrets))
-    outages = OutageReporter()
+    outages = OutageReporter("The server" if is_of_plugin(str(address)) else "The database")
     options = StoreOptions(patience, opening, outages.report, token, reader)
     log = await store_of(address).open(str(address), options)
     if isinstance(log, ServerLog):  # the server masks, and the token decides the space

@@ -576,7 +576,7 @@ class ConversationService:
         elif not row.during_turn and call.current and (await call.opened()).state.open:
             raise RefusedError(refusals.TurnIsOpen(row.typed))
         if call.run.args and not row.arguments:
-            raise RefusedError(refusals.BadArguments(row.line, f"{row.typed} stands alone."))
+            raise RefusedError(refusals.BadArguments(row.line, f"{row.typed} takes no arguments."))
 
 
 async def _synced(sessions: ProgramSessions, call: Call, answer: answers.Answer) -> answers.Answer:

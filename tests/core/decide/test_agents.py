@@ -106,7 +106,7 @@ def test_what_never_was_can_do_nothing() -> None:
 
 def test_a_change_of_settings_leaves_the_rest() -> None:
     world, agent = conversation(settings=Settings("scripted", system="Be brief."))
-    assert does(world, Configure(agent, SettingsChange(cap=7))) == "cap = 7."
+    assert does(world, Configure(agent, SettingsChange(cap=7))) == "cap is now 7."
     assert world.states[agent].settings == Settings("scripted", "Be brief.", cap=7)
     assert last_event(world, agent) == SettingsChanged(SettingsChange(cap=7))
 
@@ -117,13 +117,19 @@ def test_a_setting_can_be_set_back_to_nothing() -> None:
     assert world.request(agent).system == ()
 
 
-@pytest.mark.parametrize("change", [SettingsChange(), SettingsChange(cap=100_000)])
-def test_a_change_to_what_is_so_already_changes_nothing_and_says_so(change: SettingsChange) -> None:
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (SettingsChange(), "no setting was given"),
+        (SettingsChange(cap=100_000), "cap is already 100k"),
+        (SettingsChange(cap=100_000, window=0), "cap is already 100k and window is already 0"),
+    ],
+)
+def test_a_change_to_what_is_so_already_changes_nothing_and_says_so(
+    change: SettingsChange, what: str
+) -> None:
     world, agent = conversation()
-    assert (
-        does(world, Configure(agent, change))
-        == "Nothing to change: the settings already have these values."
-    )
+    assert does(world, Configure(agent, change)) == f"Nothing changed: {what}."
     assert kinds(world, agent) == ["agent.started"]
 
 

@@ -63,7 +63,7 @@ def test_a_fork_without_a_goal_says_that_the_child_is_idle() -> None:
     does(world, SetMark(agent, "TASK"))
     world.turn(agent, "goal", "answer")
     assert does(world, Fork(agent, CHILD, "TASK")) == (
-        f"Forked. Child: {CHILD} from TASK. It is idle until it has a goal: /switch {CHILD}, or "
+        f"Forked. Child: {CHILD} from TASK. To give it work, type: /switch {CHILD}, or "
         f"sapwood run --agent {CHILD} -p GOAL"
     )
     assert said(world, CHILD) == ["goal", "answer"]

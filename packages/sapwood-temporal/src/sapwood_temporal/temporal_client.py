@@ -105,7 +105,11 @@ class TemporalServer:
                 answers = problem.status is RPCStatusCode.UNIMPLEMENTED
             if answers == away:
                 away = not answers
-                state = "does not answer. Open work waits until it does" if away else "is back"
+                state = (
+                    "is not responding. Work in progress resumes when it does"
+                    if away
+                    else "is back"
+                )
                 _log.warning("The Temporal server at %s %s.", self.address, state)
 
 

@@ -6,6 +6,7 @@ import click
 
 from sapwood.cli.command import Command, group, json_option
 from sapwood.cli.invocation import Invocation
+from sapwood.cli.name_completion import SETTING
 
 
 @group(
@@ -30,7 +31,7 @@ def command(context: click.Context, as_json: bool) -> None:
 
 
 @command.command("get", cls=Command, examples=["sapwood config get model"])
-@click.argument("name")
+@click.argument("name", type=SETTING)
 def get(name: str) -> None:
     """Print one value."""
     from sapwood.config.editor import get_setting
@@ -55,7 +56,7 @@ class _SetCommand(Command):
     examples=["sapwood config set permissions '[\"allow shell(git *)\"]'"],
     context_settings={"ignore_unknown_options": True},  # a value may be a negative number
 )
-@click.argument("name")
+@click.argument("name", type=SETTING)
 @click.argument("value")
 @click.option(
     "--project",
@@ -108,7 +109,7 @@ def _piped_or_typed(label: str) -> str:
 
 
 @command.command("unset", cls=Command, examples=["sapwood config unset model"])
-@click.argument("name")
+@click.argument("name", type=SETTING)
 @click.option("--project", is_flag=True, help="For this folder only: compaction.at or automatic.")
 def unset(name: str, project: bool) -> None:
     """Remove a value from the file, so the default applies again."""

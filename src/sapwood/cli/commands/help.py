@@ -58,7 +58,8 @@ _VARIABLE = "_SAPWOOD_COMPLETE"
 def completion_command(shell: str) -> None:
     """Print a completion script for a shell.
 
-    The script completes commands, options, agents and marks. It needs bash 4.4 or newer.
+    The script completes commands, options, agents, marks, settings and MCP servers. It needs
+    bash 4.4 or newer.
     """
     from click.shell_completion import get_completion_class
 
@@ -66,7 +67,9 @@ def completion_command(shell: str) -> None:
 
     made = get_completion_class(shell)
     assert made is not None
-    click.echo(made(root, {}, "sapwood", _VARIABLE).source())
+    script = made(root, {}, "sapwood", _VARIABLE).source()
+    # Bash says by COMP_TYPE whether it lists what there is, or inserts it.
+    click.echo(script.replace("$COMP_CWORD", '$COMP_CWORD COMP_TYPE="$COMP_TYPE"'))
 
 
 @subcommand(examples=["sapwood hook pre-compact < input.json"])

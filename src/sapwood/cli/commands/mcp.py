@@ -15,6 +15,7 @@ import click
 from sapwood.cli.command import Command, WholeNumber, group, in_event_loop, json_option
 from sapwood.cli.exit_codes import Exit
 from sapwood.cli.invocation import Invocation
+from sapwood.cli.name_completion import SERVER
 from sapwood.core.errors import SapwoodError
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def command(
     the one in --token-file or SAPWOOD_MCP_TOKEN, or one that Sapwood creates and stores in a file
     only you can read.
 
-    The sub-commands are about the MCP servers of other people whose tools your agents use.
+    The subcommands manage external MCP servers whose tools your agents use.
     """
     if context.invoked_subcommand is not None:
         return
@@ -113,7 +114,7 @@ async def list_(invocation: Invocation, as_json: bool) -> Exit:
     cls=Command,
     examples=["sapwood mcp login docs", "sapwood mcp login docs --no-browser"],
 )
-@click.argument("name")
+@click.argument("name", type=SERVER)
 @click.option(
     "--no-browser",
     is_flag=True,
@@ -154,7 +155,7 @@ async def login(
 
 
 @command.command("logout", cls=Command, examples=["sapwood mcp logout docs"])
-@click.argument("name")
+@click.argument("name", type=SERVER)
 @click.pass_obj
 def logout(invocation: Invocation, name: str) -> None:
     """Delete the stored login to an MCP server.
@@ -164,9 +165,9 @@ def logout(invocation: Invocation, name: str) -> None:
     from sapwood.app.mcp_servers import log_out_of
 
     if log_out_of(invocation.config, name):
-        click.echo(f"Deleted the login to {name}.")
+        click.echo(f"Deleted the stored login for {name}.")
     else:
-        click.echo(f"There is no login to {name}.")
+        click.echo(f"There is no stored login for {name}.")
 
 
 @contextmanager

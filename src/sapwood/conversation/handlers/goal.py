@@ -125,7 +125,7 @@ def _parsed(call: Call) -> SetGoal:
     number = float(found[2]) if found else 0.0
     is_part = found and not found[1] and not found[3] and not number.is_integer()
     if found is None or (found[1] and found[3]) or not number or is_part:
-        raise call.misused(f"A budget is {_BUDGETS}.")
+        raise call.misused(f"Give the budget as {_BUDGETS}.")
     if found[1]:
         return structs.replace(command, cost=round(number * 1_000_000))
     if found[3]:

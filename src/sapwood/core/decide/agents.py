@@ -109,12 +109,17 @@ def configure(inputs: DecisionInput, command: Configure, meta: CommandMeta) -> A
     after = command.change.applied_to(inputs.state.settings)
     _require_settings(after)
     if after == inputs.state.settings:
-        return Accepted((), "Nothing to change: the settings already have these values.")
+        given = command.change.changed_fields()
+        names = [name for name in given if name != "window" or "model" not in given]
+        same = " and ".join(
+            f"{typed_name(name)} is already {_shown(name, after)}" for name in names
+        )
+        return Accepted((), f"Nothing changed: {same or 'no setting was given'}.")
     draft = Draft(inputs.state, inputs.live, meta)
     draft.add(events.SettingsChanged(command.change, command.why))
     slide(draft, inputs.counter)
     changed = " ".join(
-        f"{typed_name(name)} = {_shown(name, after)}." for name in _differing(inputs, after)
+        f"{typed_name(name)} is now {_shown(name, after)}." for name in _differing(inputs, after)
     )
     return draft.accepted(f"{changed}{_offer(inputs, after)}")
 
@@ -346,7 +351,7 @@ def tag_agent(inputs: DecisionInput, command: TagAgent, meta: CommandMeta) -> Ac
     )
     if after == before:
         return Accepted(
-            (), "Nothing to change: the owner, labels and metadata already have these values."
+            (), "Nothing changed: the owner, labels and metadata already have these values."
         )
     return accept(inputs, meta, events.AgentTagged(after), f"Tagged {command.agent}.")
 

@@ -207,7 +207,7 @@ def _why_nothing(inputs: DecisionInput, command: Drop) -> str:
     if in_view and any(place.result for place in command.places):
         return f"Nothing changed: there is no result {typed} in view."
     if in_view:
-        return f"Nothing changed: no tool result in {typed} is larger than its stub."
+        return f"Nothing changed: dropping the tool results of {typed} would save no tokens."
     first = next((turn.number for turn in live.turns if turn.agent == own), 0)
     is_old = all(not place.agent and place.last < first for place in command.places)
     if live.summary is not None and (is_old or not first):

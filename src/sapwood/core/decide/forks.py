@@ -128,7 +128,7 @@ def _answer(agent: AgentId, name: str, mark: str, *, idle: bool) -> str:
     if not idle:
         return f"Forked. Child: {child}{origin}"
     return (
-        f"Forked. Child: {child}{origin}. It is idle until it has a goal: /switch {agent}, "
+        f"Forked. Child: {child}{origin}. To give it work, type: /switch {agent}, "
         f"or sapwood run --agent {agent} -p GOAL"
     )
 

@@ -61,11 +61,18 @@ class UnclearGoal(Refusal, frozen=True):
 
 
 class BadArguments(Refusal, frozen=True):
-    """The arguments of a command are wrong."""
+    """The arguments of a command are wrong.
+
+    >>> BadArguments("/undo", "/undo takes no arguments.").sentence
+    '/undo takes no arguments. Usage: /undo.'
+    """
 
     usage: str
     reason: str
-    says = "{reason} Type it as {usage}."
+
+    @property
+    def sentence(self) -> str:
+        return f"{self.reason} Usage: {self.usage}{'' if self.usage.endswith('…') else '.'}"
 
 
 class CommandIdUsed(Refusal, frozen=True):

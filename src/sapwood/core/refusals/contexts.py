@@ -93,7 +93,7 @@ class LastRequestStays(Refusal, frozen=True):
     """The last user request is in every request until a bare clear, so it cannot be dropped.
 
     >>> LastRequestStays(9, "4-8").sentence
-    'Turn 9 has the last request, which stays in view. Nothing was changed. Type /drop 4-8 instead.'
+    'Turn 9 has your latest prompt, which cannot be dropped. Nothing was changed. Type /drop 4-8.'
     """
 
     number: int
@@ -101,10 +101,10 @@ class LastRequestStays(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
-        instead = f"/drop {self.others} instead" if self.others else "/clear to clear everything"
+        instead = f"/drop {self.others}" if self.others else "/clear to clear everything"
         return (
-            f"Turn {self.number} has the last request, which stays in view. Nothing was changed. "
-            f"Type {instead}."
+            f"Turn {self.number} has your latest prompt, which cannot be dropped. Nothing was "
+            f"changed. Type {instead}."
         )
 
 

@@ -18,7 +18,7 @@ class TurnIsOpen(Refusal, frozen=True):
 class NoTurnOpen(Refusal, frozen=True):
     """The command needs an open turn."""
 
-    says = "No turn is open. Start one with a prompt first."
+    says = "No turn is running. Send a message to start one."
 
 
 class NotQueued(Refusal, frozen=True):
@@ -54,8 +54,8 @@ class NoQuestion(Refusal, frozen=True):
     """No question with this id waits for an answer."""
 
     says = (
-        "No question is waiting for this answer: it was already answered, or its turn has "
-        "ended. Type /answer to see what is pending."
+        "There is no question to answer: it was already answered, or its turn has ended. "
+        "Type /answer to list the open questions."
     )
 
 

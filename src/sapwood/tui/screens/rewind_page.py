@@ -32,7 +32,7 @@ class RewindPage(PickerPage):
 
     HEADING: ClassVar = "Rewind"
     FOOT: ClassVar = "enter goes back · nothing is lost: /undo · esc closes"
-    NOTHING: ClassVar = "Nothing to go back to matches this."
+    NOTHING: ClassVar = "No turn or mark matches."
 
     def __init__(
         self, connection: Connection, agent: AgentId, command: str = "", *, marks: bool = True

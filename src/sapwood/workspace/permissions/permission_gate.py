@@ -324,8 +324,8 @@ def _covered(action: ToolAction, rules: PermissionRules) -> str:
             is_whole = any(is_for_command_line(rule, action.command) for rule in rules)
             if commands > 1 and is_whole:
                 return (
-                    f"Exactly this line as a whole, because it has {commands} commands, and none "
-                    f"of them alone, {_where(action)}."
+                    f"Exactly this line, but not its {commands} commands on their own, "
+                    f"{_where(action)}."
                 )
             return f"Exactly this command, {_where(action)}."
         case FileAction():

@@ -135,14 +135,14 @@ def _folder_list(facts: ComposerFacts) -> str:
 
 def _model_list(facts: ComposerFacts) -> str:
     setup = '<a class="btn bare sm" href="/setup">Add a key or a server …</a>'
-    when = "from the next message on" if facts.has_agent else "for this conversation"
+    when = "from the next message" if facts.has_agent else "to this conversation"
     return _popover(
         "model",
         "Model",
         '<label class="pad"><span class="vh">Name of a model</span><input class="inp" '
         'id="model-name" placeholder="Filter, or type another name" autocomplete="off" '
         'spellcheck="false"></label><div id="models" aria-live="polite"></div>'
-        f'<p class="pad row-x faint"><span class="grow">Counts {when}.</span>'
+        f'<p class="pad row-x faint"><span class="grow">Applies {when}.</span>'
         f"{setup if facts.sets_up else ''}</p>",
     )
 
