@@ -177,9 +177,7 @@ async def undo(call: Call) -> answers.Changed:
     opened = await call.opened()
     step = opened.state.undo[-1] if opened.state.undo else None
     later = undone_with(opened.state, opened.live, step) if step and not call.words else ()
-    why = call.given()
-    is_first = await call.space.dispatcher.first_answer(why.id, why.request) is None
-    if step and len(later) > 1 and is_first:
+    if step and len(later) > 1 and not await call.first_answer():
         first, last = later[0].number, later[-1].number
         raise RefusedError(refusals.UndoTakesTurns(named(step), first, last, len(later)))
     return await _moved(call, commands.Undo(call.agent))
