@@ -499,6 +499,11 @@ class ConversationView(Screen[None]):
         return state.settings.permission_mode if state else self.controller.config.permission_mode
 
     @property
+    def cost(self) -> int:
+        """The cost in the status line, with that of all descendants of a root."""
+        return self._surroundings.cost if self._surroundings else 0
+
+    @property
     def _is_asking(self) -> bool:
         """Whether a tool call of this agent waits for the approval of a person."""
         state = self._surroundings.state if self._surroundings else None
