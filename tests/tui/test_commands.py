@@ -84,7 +84,8 @@ async def retries(stage: Stage) -> None:
         if seconds == 600:
             asked = len(stage.server.requests)
             await stage.type("And coots?")
-            await stage.sees("» queued: And coots?   (waits for the limit, ↑ edits)")
+            await stage.sees("» queued: And coots?")
+            await stage.sees("(waits for the limit, ↑ edits the last)")
             await stage.conversation.open(agent)  # as after a restart
             await stage.sees("limit resets at")
             assert len(stage.server.requests) == asked
