@@ -113,3 +113,10 @@ async def test_a_long_queue_says_how_many_more_wait_and_how_to_send_it() -> None
         await stage.pilot.press("escape")
         await stage.sees("(enter sends, ↑ edits the last)")
         assert "» queued: Message 3." in stage.screen()
+
+
+async def test_a_command_of_another_program_is_not_completed_to_one_of_here() -> None:
+    async with on_stage() as stage:
+        await stage.pilot.press(*"/plan", "enter")
+        await stage.sees("Did you mean /permissions plan?")
+        assert stage.conversation.composer.text == "/plan"
