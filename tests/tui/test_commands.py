@@ -54,7 +54,11 @@ async def starts_beside(stage: Stage) -> None:
 async def edits(stage: Stage) -> None:
     state = await stage.app.controller.state()
     assert state is not None
+    await stage.type("/edit")
+    await stage.sees("─  Edit  ─")
+    await stage.pilot.press("escape")
     await stage.type(f"/edit {state.turns}")
+    await stage.sees(f"Change the prompt of turn {state.turns} and send it.")
     await stage.sees(f"Rewound to just before turn {state.turns}.")
     await until(lambda: bool(stage.app.screen.query_one(Composer).text))
 

@@ -131,7 +131,8 @@ async def edit(call: Call) -> answers.PromptToEdit | answers.ArgumentNeeded:
         turn, shown = await find_turn(call.space, opened, place)
     prompt = "\n\n".join(part.text for part in turn.prompt if isinstance(part, Text))
     moved = await _moved(call, await _before(call, opened, turn, shown))
-    return answers.PromptToEdit(call.agent, prompt, moved.message, moved.events)
+    message = f"Change the prompt of turn {shown} and send it. {moved.message}"
+    return answers.PromptToEdit(call.agent, prompt, message, moved.events)
 
 
 async def retry(call: Call) -> answers.Prompted:
