@@ -6,13 +6,13 @@ import pytest
 
 from sapwood.api import Agent, Sapwood
 from sapwood.api import open as open_database
-from sapwood.conversation.answers import Prompted
+from sapwood.conversation.answers import Changed, Prompted
 from sapwood.conversation.call import Person
 from sapwood.conversation.script import CommandStep
 from sapwood.core.command_table import TABLE
 from sapwood.core.content import File, Text
 from sapwood.core.events import HUMAN
-from sapwood.core.refusals import NothingToRetry, TurnIsOpen
+from sapwood.core.refusals import NothingToRetry, TurnIsOpen, UndoTakesTurns
 
 RETRY = CommandStep(TABLE["retry"])
 
@@ -64,13 +64,50 @@ async def test_undo_says_how_many_later_turns_leave_with_the_retry(db: Sapwood) 
     await agent.record("And storks?", "On roofs.")
     await agent.record("And owls?", "In barns.")
     before = await _contents(agent)
-    [outcome] = await agent.run_command("/undo")
-    assert getattr(outcome.answer, "message", "") == (
-        "Undone: /retry and 2 later turns; /redo brings them back. "
-        "1 turn back in view, 3 turns removed from view."
-    )
+    for _ in range(2):  # after a redo too
+        [outcome] = await agent.run_command("/undo --anyway")
+        assert getattr(outcome.answer, "message", "") == (
+            "Undone: /retry and 2 later turns; /redo brings them back. "
+            "1 turn back in view, 3 turns removed from view."
+        )
+        await agent.run_command("/redo")
+        assert await _contents(agent) == before
+
+
+async def test_undo_asks_before_several_later_turns_leave_with_it(db: Sapwood) -> None:
+    agent = await db.start("demo")
+    await agent.record("Where do herons nest?", "In trees.")
+    await agent.run_command("/retry")
+    await agent.interrupt()
+    await agent.record("And storks?", "On roofs.")
+    [outcome] = await agent.run_command("/undo")  # one later turn is said, and no question
+    assert "and 1 later turn; /redo brings it back" in outcome.message
     await agent.run_command("/redo")
+    await agent.record("And owls?", "In barns.")
+    before = await _contents(agent)
+    [outcome] = await agent.run_command("/undo")
+    assert outcome.answer == UndoTakesTurns("/retry", 3, 4, 2)
+    assert outcome.message == (
+        "Undoing /retry also removes 2 later turns (3 to 4) from view. Type /undo "
+        "--anyway to do it; /redo then brings them back."
+    )
     assert await _contents(agent) == before
+
+
+async def test_a_request_to_undo_that_comes_again_asks_nothing(db: Sapwood) -> None:
+    agent = await db.start("demo")
+    await agent.record("Where do herons nest?", "In trees.")
+    await agent.run_command("/retry")
+    await agent.interrupt()
+    for prompt in ("And storks?", "And owls?"):
+        await agent.record(prompt, "On roofs.")
+    await agent.run_command("/clear")
+    undo, person = CommandStep(TABLE["undo"]), Person(HUMAN, "once")
+    first = await agent.service.answer(agent.id, undo, caller=person)  # of /clear
+    assert isinstance(first, Changed)
+    again = await agent.service.answer(agent.id, undo, caller=person)
+    assert isinstance(again, Changed)
+    assert again.events == first.events
 
 
 async def test_files_of_the_prompt_are_sent_again(db: Sapwood) -> None:

@@ -294,4 +294,7 @@ def test_text_after_a_fork_without_a_goal_is_a_prompt() -> None:
 
 def test_a_command_of_another_program_names_those_that_do_the_same() -> None:
     assert parse("/summarize") == UnknownCommand("/summarize", ("compact",))
+    plan = parse("/plan")
+    assert isinstance(plan, UnknownCommand)
+    assert "Did you mean /permissions plan?" in plan.sentence
     assert parse("/sessions") == parse("/switch")

@@ -25,7 +25,8 @@ SAID: dict[str, str] = {
     "/rewind 2": "Rewound to just before turn 2. 4 turns removed from view.",
     "/rewind #2": "Rewound to just before turn 2. 4 turns removed from view.",
     "/rewind demo/2": "Rewound to just before turn 2. 4 turns removed from view.",
-    "/edit 2": "Rewound to just before turn 2. 4 turns removed from view.",
+    "/edit 2": "Change the prompt of turn 2 and send it. Rewound to just before turn 2. "
+    "4 turns removed from view.",
     "/bring 2": "Turn 2 is already in view.",
     "/diff 2": "4 turns are in only one of them.",
     "/recall #2": "User: Let's use colour 2.\n\nAssistant: Colour 2 it is.",

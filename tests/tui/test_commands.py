@@ -54,7 +54,11 @@ async def starts_beside(stage: Stage) -> None:
 async def edits(stage: Stage) -> None:
     state = await stage.app.controller.state()
     assert state is not None
+    await stage.type("/edit")
+    await stage.sees("─  Edit  ─")
+    await stage.pilot.press("escape")
     await stage.type(f"/edit {state.turns}")
+    await stage.sees(f"Change the prompt of turn {state.turns} and send it.")
     await stage.sees(f"Rewound to just before turn {state.turns}.")
     await until(lambda: bool(stage.app.screen.query_one(Composer).text))
 
@@ -84,7 +88,8 @@ async def retries(stage: Stage) -> None:
         if seconds == 600:
             asked = len(stage.server.requests)
             await stage.type("And coots?")
-            await stage.sees("» queued: And coots?   (waits for the limit, ↑ edits)")
+            await stage.sees("» queued: And coots?")
+            await stage.sees("(waits for the limit, ↑ edits the last)")
             await stage.conversation.open(agent)  # as after a restart
             await stage.sees("limit resets at")
             assert len(stage.server.requests) == asked

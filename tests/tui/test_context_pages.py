@@ -3,12 +3,15 @@
 import pytest
 
 from sapwood.api import open
+from sapwood.conversation.answers import ContextShown
 from sapwood.conversation.completion import KnownNames, choices
 from sapwood.conversation.context_breakdown import categories, largest
+from sapwood.conversation.script import CommandStep
 from sapwood.core.budget import budget_of
-from sapwood.core.content import RecordedReply, RecordedResult, ToolCall
+from sapwood.core.command_table import TABLE
+from sapwood.core.content import RecordedReply, RecordedResult, ToolCall, Usage
 from sapwood.core.token_count import Count
-from sapwood.tui.screens.context_pages import grid
+from sapwood.tui.screens.context_pages import facts_of, grid
 
 
 async def test_categories_sum_up_to_the_meter() -> None:
@@ -129,3 +132,19 @@ def test_arguments_are_completed_by_what_the_registry_asks_for() -> None:
     assert [each.word for each in choices("/config low", known)] == ["low_water"]
     assert choices("/mark ", known) == []
     assert choices("just text", known) == []
+
+
+async def test_the_facts_of_the_page_are_not_broken_in_the_middle() -> None:
+    async with open(":memory:") as db:
+        agent = await db.start("demo", model="gpt-5")
+        async with agent.turn("Hello!") as turn:
+            await turn.call()
+            await turn.reply("Hello.", usage=Usage(1_000, 10, cache_read=800, cost=34_100))
+        service = agent.service
+        shown = await service.answer(agent.id, CommandStep(TABLE["context"]))
+    assert isinstance(shown, ContextShown)
+    assert facts_of(shown.breakdown, 36_800).splitlines() == [
+        "gpt-5 · cap 100,000 (0 % of 100k)",
+        "$0.0341 so far, $0.0368 with forks and side questions · 80 % of the input came from the "
+        "cache",
+    ]

@@ -101,3 +101,22 @@ async def test_a_mistyped_command_is_refused_in_place_and_kept() -> None:
         await stage.type("/mrak HERE")
         await stage.sees("Did you mean /mark")
         assert stage.conversation.composer.text == "/mrak HERE"
+
+
+async def test_a_long_queue_says_how_many_more_wait_and_how_to_send_it() -> None:
+    async with on_stage(size=(80, 24)) as stage:
+        await stage.type("Wait. [[sleep: 60]]")
+        await stage.sees("working")
+        for number in range(1, 7):
+            await stage.type(f"Message {number}. " + "word " * 20)
+        await stage.sees("» and 3 more")
+        await stage.pilot.press("escape")
+        await stage.sees("(enter sends, ↑ edits the last)")
+        assert "» queued: Message 3." in stage.screen()
+
+
+async def test_a_command_of_another_program_is_not_completed_to_one_of_here() -> None:
+    async with on_stage() as stage:
+        await stage.pilot.press(*"/plan", "enter")
+        await stage.sees("Did you mean /permissions plan?")
+        assert stage.conversation.composer.text == "/plan"

@@ -37,6 +37,24 @@ async def test_a_dropped_mark_is_dim_and_an_undo_brings_it_back() -> None:
     await connection.close()
 
 
+async def test_an_undo_that_takes_later_turns_along_is_done_by_a_second_enter() -> None:
+    connection = await connect(":memory:")
+    agent = await Sapwood(connection).start("here")
+    await agent.record("One?", "One.")
+    await agent.mark("START")
+    await agent.record("Two?", "Two.")
+    await agent.run_command("/rewind START")
+    for prompt in ("Three?", "Four?"):
+        await agent.record(prompt, "Yes.")
+    async with on_stage(agent.id, connection=connection, size=(80, 24)) as stage:
+        await stage.type("/undo")
+        await stage.sees("Undoing /rewind also removes 2 later turns (3 to 4)")
+        assert stage.conversation.composer.text == "/undo --anyway"
+        await stage.pilot.press("enter")
+        await stage.sees("Undone: /rewind and 2 later turns")
+    await connection.close()
+
+
 async def test_a_mark_that_is_set_during_a_turn_says_what_it_stands_before() -> None:
     connection = await connect(":memory:")
     agent = await Sapwood(connection).start("here")

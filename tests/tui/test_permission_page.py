@@ -144,3 +144,13 @@ async def test_the_change_of_an_approved_edit_stays_in_the_transcript(tmp_path: 
         await stage.pilot.press("y")
         await stage.sees("Done.")
         await stage.sees("+one")
+
+
+async def test_the_reason_of_a_question_is_wrapped_and_not_cut(tmp_path: Path) -> None:
+    async with on_stage(folder=str(tmp_path), size=(80, 24)) as stage:
+        call = '{"command": "touch a", "needs": ["outside"]}'
+        await stage.type(f"Run. [[tool: shell {call}]] [[say: Done.]]")
+        await stage.sees("Allow this?")
+        await stage.sees("you can.")
+        await stage.pilot.press("n")
+        await stage.sees("Done.")

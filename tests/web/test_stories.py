@@ -63,6 +63,22 @@ def test_a_mark_is_a_place_to_rewind_to_by_click(stage: Stage) -> None:
     expect(stage.page.locator("#says")).to_contain_text("Rewound to 'START'")
 
 
+def test_an_undo_that_takes_later_turns_along_is_done_by_a_second_enter(stage: Stage) -> None:
+    stage.begin(TURNS[0])
+    stage.command("/mark START")
+    for reply in ("Second answer.", "Third answer.", "Fourth answer."):
+        if reply == "Third answer.":
+            stage.command("/rewind START")
+        stage.prompt(f"Go on. [[say: {reply}]]")
+        stage.see(reply)
+        stage.idle()
+    stage.type("/undo")
+    expect(stage.page.locator("#says.refused")).to_contain_text("removes 2 later turns (3 to 4)")
+    expect(stage.page.locator("#message")).to_have_value("/undo --anyway")
+    stage.page.press("#message", "Enter")
+    expect(stage.page.locator("#says")).to_contain_text("Undone: /rewind and 2 later turns")
+
+
 def test_edit_of_a_turn_puts_its_prompt_into_the_composer(stage: Stage) -> None:
     stage.begin(*TURNS[:2])
     row = stage.page.locator("#rows .said").nth(1)

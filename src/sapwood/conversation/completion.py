@@ -8,6 +8,7 @@ from msgspec import Struct
 from sapwood.conversation.agent_lookup import find
 from sapwood.conversation.call import OpenSpace
 from sapwood.conversation.configured_models import KNOWN_MODELS
+from sapwood.conversation.script import ELSEWHERE
 from sapwood.core.command_table import TABLE, Argument, ArgumentKind, SlashCommand
 from sapwood.core.event_texts import event_texts
 from sapwood.core.events import RevertStarted
@@ -116,7 +117,9 @@ def is_complete(line: str, known: KnownNames) -> bool:
     name, space, rest = line[1:].partition(" ")
     row = TABLE.get(name)
     if not space or row is None:
-        return row is not None or any(each.word == line for each in known.custom)
+        return (
+            row is not None or name in ELSEWHERE or any(each.word == line for each in known.custom)
+        )
     words = rest.split(" ")
     argument = _argument_at(row, len(words) - 1)
     return argument is None or any(_is_valid(words[-1], kind, known) for kind in argument.kinds)

@@ -29,7 +29,8 @@ _CUSTOM_WORD = re.compile(r"/([A-Za-z0-9][A-Za-z0-9_.:-]*)(?=\s|$)")
 _EVERYTHING = "--"
 """At the end of the line of a command with free text: everything that follows belongs to it."""
 
-_ELSEWHERE = {
+ELSEWHERE = {
+    "plan": ("permissions plan",),
     "summarize": ("compact",),
 }
 """Commands of other programs, and those that do the same here."""
@@ -228,7 +229,7 @@ def _shell(text: str) -> CommandStep | BadArguments | None:
 
 def _meant(word: str) -> tuple[str, ...]:
     """The commands that a mistyped word, or one of another program, may mean."""
-    return _ELSEWHERE.get(word) or nearest(word, TABLE.names, 0.6)
+    return ELSEWHERE.get(word) or nearest(word, TABLE.names, 0.6)
 
 
 def _command(line: str) -> CommandStep | None:

@@ -332,6 +332,7 @@ TABLE = CommandTable(
         SlashCommand(
             "undo",
             "Undo the last context command",
+            (Argument(flag="--anyway"),),
             during_turn=False,
             decides=(commands.Undo,),
             on_session="changes",

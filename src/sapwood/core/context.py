@@ -103,7 +103,7 @@ class Step(Struct, frozen=True):
     `context`, `marks`, the waiting `notes` and `window_moved_at` are those before it, `left` are
     the notes that waited after it, `version` is its place in the log, and `cause` says what it was.
     `keep` is the number of a `/clear N`; earlier versions did not record it. `place` is what a
-    `/drop` was given.
+    `/drop` was given. `since` is the place of the command itself, if the step was undone or redone.
     """
 
     moved: Moved
@@ -116,6 +116,7 @@ class Step(Struct, frozen=True):
     window_moved_at: int = 0
     keep: int = 0
     place: str = ""
+    since: int = 0
 
 
 def cuts_after_trim(context: Context, cause: str) -> EventRef | None:

@@ -552,9 +552,7 @@ def _undone(state: State, recorded: Recorded, event: events.ContextUndone) -> St
         return structs.replace(state, context=event.context)
     before, step = state, state.undo[-1]
     state = _state_before(state, step, event.context)
-    again = _step(
-        before, step.moved, recorded.version, step.cause, state.notes, step.keep, step.place
-    )
+    again = _step_again(before, recorded.version, step, state.notes)
     return structs.replace(state, undo=state.undo[:-1], redo=(*state.redo, again))
 
 
@@ -563,10 +561,14 @@ def _redone(state: State, recorded: Recorded, event: events.ContextRedone) -> St
         return structs.replace(state, context=event.context)
     before, step = state, state.redo[-1]
     state = _state_before(state, step, event.context)
-    again = _step(
-        before, step.moved, recorded.version, step.cause, state.notes, step.keep, step.place
-    )
+    again = _step_again(before, recorded.version, step, state.notes)
     return structs.replace(state, undo=(*state.undo, again), redo=state.redo[:-1])
+
+
+def _step_again(before: State, version: int, step: Step, left: tuple[Note, ...]) -> Step:
+    """The step by which a step that was just undone or redone at `version` can be changed back."""
+    again = _step(before, step.moved, version, step.cause, left, step.keep, step.place)
+    return structs.replace(again, since=step.since or step.version)
 
 
 def _state_before(state: State, step: Step, context: Context) -> State:

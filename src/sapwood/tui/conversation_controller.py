@@ -103,6 +103,8 @@ class ConversationController:
             on_wait=lambda wait: self.face.show_wait(wait),
         )
         self.session = ConversationSession(self.agents.service, folder)
+        self.again = ""
+        """What the person types to do what was just refused; empty if there is nothing."""
         self._files = ConfigFiles()
         self._given = _given(config)
         self._keys_read = keys
@@ -247,10 +249,12 @@ class ConversationController:
         await self._show(self.session.turn_ended())
 
     async def _show(self, outcomes: AsyncGenerator[Outcome]) -> bool:
+        self.again = ""
         try:
             async with aclosing(outcomes):
                 async for outcome in outcomes:
                     if isinstance(outcome.answer, Refusal):
+                        self.again = outcome.answer.again
                         self.face.show_refusal(outcome.answer.sentence)
                         return False
                     await self.face.show_answer(outcome.answer)

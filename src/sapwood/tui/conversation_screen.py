@@ -137,8 +137,8 @@ class ConversationScreen(ConversationView):
             self.composer.forget(text)
             self._tell_missing_files(steps)
         elif self.composer.message in ("", text):
-            self._refused_text = text
-            self.composer.put(text)
+            self._refused_text = self.controller.again or text
+            self.composer.put(self._refused_text)
             if text.startswith(("/", "!")):  # what is typed next replaces a command
                 self.composer.select_all()
         await self._refresh_surroundings()

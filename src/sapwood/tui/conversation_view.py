@@ -84,6 +84,7 @@ _LIMIT = "limit"
 
 _NOTICE_ROWS = 4
 _NOTICE_PADDING = 4
+_QUEUE_ROWS = 4
 _SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 
@@ -499,6 +500,11 @@ class ConversationView(Screen[None]):
         return state.settings.permission_mode if state else self.controller.config.permission_mode
 
     @property
+    def cost(self) -> int:
+        """The cost in the status line, with that of all descendants of a root."""
+        return self._surroundings.cost if self._surroundings else 0
+
+    @property
     def _is_asking(self) -> bool:
         """Whether a tool call of this agent waits for the approval of a person."""
         state = self._surroundings.state if self._surroundings else None
@@ -600,8 +606,10 @@ class ConversationView(Screen[None]):
         waiting = found.state.queue if found.state else ()
         queue.display = bool(waiting)
         lines = [f"» queued: {one_line(each.text)}" for each in waiting]
+        if len(lines) > _QUEUE_ROWS:
+            lines[_QUEUE_ROWS - 1 :] = [f"» and {len(lines) - _QUEUE_ROWS + 1} more"]
         if lines and not found.is_working:
             first = "esc leaves the block, " if self.composer.on_block else ""
             sends = "waits for the limit" if self.controller.session.reset_at else "enter sends"
-            lines[-1] += f"   ({first}{sends}, ↑ edits)"
+            lines.append(f"  ({first}{sends}, ↑ edits the last)")
         queue.update("\n".join(lines))

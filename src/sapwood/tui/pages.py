@@ -56,7 +56,7 @@ class Pages:
             case answers.ContextShown(breakdown):
                 from sapwood.tui.screens.context_pages import ContextPage
 
-                self._push(ContextPage(breakdown))
+                self._push(ContextPage(breakdown, host.cost))
             case answers.SearchResults(query):
                 from sapwood.tui.screens.search_pages import SearchPage
 

@@ -33,7 +33,7 @@ from sapwood.turns.log import Log
 PARENT = "parent"
 """The name by which an agent means its parent: a child does not know its parent's id."""
 
-SCHEMA = "37"
+SCHEMA = "38"
 """The version of the snapshot format; raise it whenever `State` or `evolve` change."""
 
 SNAPSHOT_EVERY = 512

@@ -286,7 +286,7 @@ def test_an_archived_agent_rests_and_can_be_read() -> None:
 def test_an_archived_agent_can_run_again_with_its_history() -> None:
     world, agent = conversation(1)
     does(world, Archive(agent))
-    assert does(world, Unarchive(agent)) == "agent1 is running again."
+    assert does(world, Unarchive(agent)) == "agent1 is open again."
     assert world.states[agent].status == "running"
     assert said(world, agent) == ["ask 1", "answer 1"]
     does(world, StartTurn(agent, (Text("x"),)))

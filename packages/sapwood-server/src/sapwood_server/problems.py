@@ -70,7 +70,8 @@ class ProblemDocument(Struct, frozen=True, omit_defaults=True):
     `/NAME` in it is a command: a route of the API, and text that can be typed on the page.
     `type` names the kind of problem and never changes. Of a refusal, `refusal` is its name and
     `fields` are its fields; nothing was changed then, except for what `done` lists. `scope` is the
-    scope that the token lacks, `failure` the kind of failure of a model.
+    scope that the token lacks, `failure` the kind of failure of a model. `again` is the command
+    that does nevertheless what was refused.
     """
 
     type: str
@@ -81,6 +82,7 @@ class ProblemDocument(Struct, frozen=True, omit_defaults=True):
     fields: Mapping[str, FieldValue] = {}
     scope: str = ""
     failure: str = ""
+    again: str = ""
     done: tuple[OutcomeValue, ...] = ()
 
 
@@ -234,7 +236,11 @@ def refusal_problem(refusal: refusals.Refusal) -> Problem:
         title,
         _sentence(refusal),
         kind=re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower(),
-        fields={"refusal": name, "fields": msgspec.to_builtins(refusal, enc_hook=str)},
+        fields={
+            "refusal": name,
+            "fields": msgspec.to_builtins(refusal, enc_hook=str),
+            **({"again": refusal.again} if refusal.again else {}),
+        },
     )
 
 

@@ -13,7 +13,7 @@ from sapwood.core.budget import budget_of, overflow_text
 from sapwood.core.content import Note, PromptPart, Text
 from sapwood.core.context import Context
 from sapwood.core.context_diff import cut_change, view_change
-from sapwood.core.decide.contexts import LOADS_KEPT
+from sapwood.core.decide.contexts import LOADS_KEPT, named, undone_with
 from sapwood.core.decide.drops import dropped_turns
 from sapwood.core.errors import RefusedError, accepted
 from sapwood.core.ids import TurnPlace, TurnRef
@@ -131,7 +131,8 @@ async def edit(call: Call) -> answers.PromptToEdit | answers.ArgumentNeeded:
         turn, shown = await find_turn(call.space, opened, place)
     prompt = "\n\n".join(part.text for part in turn.prompt if isinstance(part, Text))
     moved = await _moved(call, await _before(call, opened, turn, shown))
-    return answers.PromptToEdit(call.agent, prompt, moved.message, moved.events)
+    message = f"Change the prompt of turn {shown} and send it. {moved.message}"
+    return answers.PromptToEdit(call.agent, prompt, message, moved.events)
 
 
 async def retry(call: Call) -> answers.Prompted:
@@ -171,7 +172,15 @@ def _to_pick(call: Call, question: str) -> answers.ArgumentNeeded:
 
 
 async def undo(call: Call) -> answers.Changed:
-    """Takes the last context command back."""
+    """Takes the last context command back; without `--anyway` not if several later turns leave."""
+    if call.words not in ([], [_ANYWAY]):
+        raise call.misused(f"The only option here is {_ANYWAY}.")
+    opened = await call.opened()
+    step = opened.state.undo[-1] if opened.state.undo else None
+    later = undone_with(opened.state, opened.live, step) if step and not call.words else ()
+    if step and len(later) > 1 and not await call.first_answer():
+        first, last = later[0].number, later[-1].number
+        raise RefusedError(refusals.UndoTakesTurns(named(step), first, last, len(later)))
     return await _moved(call, commands.Undo(call.agent))
 
 

@@ -328,7 +328,7 @@ def unarchive(inputs: DecisionInput, command: Unarchive, meta: CommandMeta) -> A
     guards.require_exists(inputs.state)
     if inputs.state.status != "archived":
         raise Refused(refusals.NotArchived(command.agent, inputs.state.status))
-    return accept(inputs, meta, events.AgentUnarchived(), f"{command.agent} is running again.")
+    return accept(inputs, meta, events.AgentUnarchived(), f"{command.agent} is open again.")
 
 
 def rename(inputs: DecisionInput, command: Rename, meta: CommandMeta) -> Accepted:

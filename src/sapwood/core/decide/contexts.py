@@ -29,6 +29,7 @@ from sapwood.core.decide.decision import Accepted, DecisionInput, Draft, Refused
 from sapwood.core.decide.trims import overflow, trim, trims_request
 from sapwood.core.history_size import live_mask, mask_edges, size_of
 from sapwood.core.ids import EventRef, TurnRef
+from sapwood.core.live_path import LivePath
 from sapwood.core.plural import counted
 from sapwood.core.state import State
 from sapwood.core.token_count import Counter
@@ -225,23 +226,31 @@ def undo(inputs: DecisionInput, command: Undo, meta: CommandMeta) -> Accepted:
         context, _ = undo_step(step, state.context, state.marks)
     else:
         context = _context_before(inputs, step)
-    event = events.ContextUndone(context, _named(step))
-    sentence = f"Undone: {_named(step)}{_undone_with(inputs, step)}."
+    event = events.ContextUndone(context, named(step))
+    sentence = f"Undone: {named(step)}{_undone_with(inputs, step)}."
     return accept(inputs, meta, event, sentence)
 
 
 def _undone_with(inputs: DecisionInput, step: Step) -> str:
-    """The later turns that leave view with a step that moved the tip, as the end of a sentence."""
-    if step.moved != "tip":
-        return ""
-    agent = inputs.state.agent
-    later = sum(turn.agent == agent and turn.first > step.version for turn in inputs.live.turns)
-    later -= step.cause == "retry"  # the first is the one that it asked
-    if later < 1:
+    """The later turns that leave view with a step, as the end of a sentence."""
+    later = len(undone_with(inputs.state, inputs.live, step))
+    if not later:
         return ""
     return (
         f" and {counted(later, 'later turn')}; /redo brings {'it' if later == 1 else 'them'} back"
     )
+
+
+def undone_with(state: State, live: LivePath, step: Step) -> tuple[Turn, ...]:
+    """The turns of this agent that leave view when a step that moved the tip is undone.
+
+    They were started after the command. The turn that `/retry` asked is not one of them.
+    """
+    if step.moved != "tip":
+        return ()
+    since = step.since or step.version
+    later = [turn for turn in live.turns if turn.agent == state.agent and turn.first > since]
+    return tuple(later[1:] if step.cause == "retry" else later)
 
 
 def redo(inputs: DecisionInput, command: Redo, meta: CommandMeta) -> Accepted:
@@ -250,11 +259,11 @@ def redo(inputs: DecisionInput, command: Redo, meta: CommandMeta) -> Accepted:
     if not state.redo:
         raise Refused(refusals.NothingToRedo())
     step = state.redo[-1]
-    event = events.ContextRedone(_context_before(inputs, step), _named(step))
-    return accept(inputs, meta, event, f"Redone: {_named(step)}.")
+    event = events.ContextRedone(_context_before(inputs, step), named(step))
+    return accept(inputs, meta, event, f"Redone: {named(step)}.")
 
 
-def _named(step: Step) -> str:
+def named(step: Step) -> str:
     """The command or move of a step, in words."""
     if step.place:
         return f"/drop {step.place}"
@@ -266,7 +275,7 @@ def moved_since(state: State, version: int) -> str:
     newest = max((*state.undo[-1:], *state.redo[-1:]), key=lambda step: step.version, default=None)
     if newest is None or newest.version <= version:
         return ""
-    return "/undo" if newest in state.redo[-1:] else _named(newest)
+    return "/undo" if newest in state.redo[-1:] else named(newest)
 
 
 _STEPS: dict[StepCause, str] = {

@@ -124,6 +124,20 @@ class NoMarks(Refusal, frozen=True):
     says = "There is no mark to rewind to. Set one with /mark NAME."
 
 
+class UndoTakesTurns(Refusal, frozen=True):
+    """Several turns were started after the command that would be undone, and leave view with it."""
+
+    undone: str
+    first: int
+    last: int
+    turns: int
+    again = "/undo --anyway"
+    says = (
+        "Undoing {undone} also removes {turns} later turns ({first} to {last}) from view. Type "
+        "/undo --anyway to do it; /redo then brings them back."
+    )
+
+
 class NothingToUndo(Refusal, frozen=True):
     """There is no context command to undo."""
 

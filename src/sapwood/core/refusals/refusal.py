@@ -23,9 +23,12 @@ class Refusal(Struct, frozen=True):
 
     `says` is the sentence, with the names of fields in braces; `{name!q}` is typed by a person and
     comes in quotation marks. A subclass whose sentence is not always the same overrides `sentence`.
+    `again` is what a person types to do it nevertheless; a screen has it ready. Often there is
+    nothing.
     """
 
     says: ClassVar[str]
+    again: ClassVar[str] = ""
 
     @property
     def sentence(self) -> str:

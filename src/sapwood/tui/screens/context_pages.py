@@ -32,33 +32,42 @@ class ContextPage(TextPage):
 
     HEADING: ClassVar = "Context"
 
-    def __init__(self, breakdown: ContextBreakdown) -> None:
+    def __init__(self, breakdown: ContextBreakdown, family_cost: int = 0) -> None:
         super().__init__()
         self._breakdown = breakdown
+        self._family_cost = family_cost
 
     async def body(self) -> Content:
         """The grid with its legend, then the largest items."""
-        settings, budget = self._breakdown.settings, self._breakdown.budget
+        budget = self._breakdown.budget
         found = self._breakdown.categories
         window = budget.window or max(budget.total.tokens, 1)
         beside = _legend(found, budget.total, window, known=bool(budget.window))
         rows = _side_by_side(grid(found, window), beside)
         if self.size.width < _NARROW:
             rows = beside
-        spent = self._breakdown.spent
-        costs = f"{money(spent.cost)} so far" if spent.cost else "cost unknown"
-        share = cache_share(spent)
-        cached = f" · {share:.0%} of the input came from the cache" if share is not None else ""
-        cap = f"{settings.cap:,}" if settings.cap else "none"
-        filled = f" ({percent_of(budget.history, budget.cap)})" if budget.cap else ""
-        facts = f"\n{settings.model or 'no model'} · cap {cap}{filled} · {costs}{cached}\n"
+        facts = f"\n{facts_of(self._breakdown, self._family_cost)}\n"
         return Content("\n").join(
             [
                 *rows,
-                Content.styled(facts.replace("% ", " % "), "$faint"),
+                Content.styled(facts, "$faint"),
                 *_table(self._breakdown.largest, self.size.width),
             ]
         )
+
+
+def facts_of(breakdown: ContextBreakdown, family_cost: int) -> str:
+    """Two lines: the model and the cap, then the cost and how much the cache saved."""
+    settings, budget, spent = breakdown.settings, breakdown.budget, breakdown.spent
+    costs = f"{money(spent.cost)} so far" if spent.cost else "cost unknown"
+    if family_cost > spent.cost:
+        costs += f", {money(family_cost)} with forks and side questions"
+    share = cache_share(spent)
+    percent = f"{share:.0%}".replace("%", " %") if share is not None else ""
+    cached = f" · {percent} of the input came from the cache" if percent else ""
+    cap = f"{settings.cap:,}" if settings.cap else "none"
+    filled = f" ({percent_of(budget.history, budget.cap)})" if budget.cap else ""
+    return f"{settings.model or 'no model'} · cap {cap}{filled}\n{costs}{cached}"
 
 
 def _side_by_side(left: list[Content], right: list[Content]) -> list[Content]:

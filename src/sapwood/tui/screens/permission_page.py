@@ -107,7 +107,8 @@ class PermissionPage(ModalPage[PermissionAnswer]):
         answers = self._fill_answers()
         if self.query_one("#why").display:
             answers = 1
-        rows = self.page_rows - _TOASTS - _FRAME - 2 - below - answers
+        asked = max(2, self.query_one("#asked").outer_size.height)
+        rows = self.page_rows - _TOASTS - _FRAME - asked - below - answers
         self._text.styles.max_height = max(_LEAST_ROWS, rows)
         self._text.note_shown()
 

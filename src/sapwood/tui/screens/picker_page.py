@@ -47,6 +47,11 @@ class PickerPage(ModalPage[str]):
     _listed: str | None = None
     """What was typed into the filter when the list was filled."""
 
+    @property
+    def heading(self) -> str:
+        """The title of the page."""
+        return self.HEADING
+
     async def items(self, typed: str) -> Sequence[PickerItem]:
         """The lines of the list that match the filter."""
         raise NotImplementedError
@@ -57,7 +62,7 @@ class PickerPage(ModalPage[str]):
 
     def compose(self) -> ComposeResult:
         """Yields the filter, and below it the list and the preview."""
-        with self.frame(self.HEADING, self.FOOT):
+        with self.frame(self.heading, self.FOOT):
             yield Input(placeholder=self.HINT, id="filter")
             yield Static(id="none", markup=False)
             with Horizontal(id="columns"):

@@ -30,7 +30,6 @@ _UNDO = "undo the last context command"
 class RewindPage(PickerPage):
     """Returns the picked command."""
 
-    HEADING: ClassVar = "Rewind"
     FOOT: ClassVar = "enter goes back · nothing is lost: /undo · esc closes"
     NOTHING: ClassVar = "No turn or mark matches."
 
@@ -44,6 +43,11 @@ class RewindPage(PickerPage):
         self._command = command or TABLE["rewind"].typed
         self._marks = marks
         self._places: dict[str, RewindPlace] = {}
+
+    @property
+    def heading(self) -> str:
+        """The command for which a place is picked."""
+        return self._command.removeprefix("/").capitalize()
 
     async def items(self, typed: str) -> Sequence[PickerItem]:
         """The undo of the last context command, then marks and turns, newest first."""

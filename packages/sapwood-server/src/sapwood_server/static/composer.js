@@ -80,6 +80,7 @@ export async function submit(text, id = crypto.randomUUID(), files = []) {
   } catch (error) {
     say(/** @type {Error} */ (error).message, true);
     offerSetup(error);
+    if (/** @type {any} */ (error).again) write(/** @type {any} */ (error).again);
     return '';
   } finally { shells -= Number(runs); showInterrupt(); }
 }

@@ -72,7 +72,7 @@ export async function upload(path, content) {
 async function problem(answer) {
   const found = await answer.json().catch(() => ({}));
   const error = new Error(found.detail || `The server answered ${answer.status}.`);
-  return Object.assign(error, { status: answer.status, failure: found.failure });
+  return Object.assign(error, { status: answer.status, failure: found.failure, again: found.again });
 }
 
 /** Shows a sentence above the composer. @param {string} words @param {boolean} refused */
