@@ -102,7 +102,7 @@ def test_an_exclamation_mark_alone_says_what_it_is_for(typed: str, usage: str) -
     refused = parse(typed, shell=True)
     assert isinstance(refused, BadArguments)
     assert refused.sentence.startswith(f"{typed.strip()} runs a shell command")
-    assert refused.sentence.endswith(f"Type it as {usage}.")
+    assert refused.sentence.endswith(f"Usage: {usage}.")
     assert parse(typed) == (TextStep(typed.rstrip()),)  # no face that runs shell commands
 
 
