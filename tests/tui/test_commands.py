@@ -155,7 +155,7 @@ async def runs_shell(stage: Stage) -> None:
     await stage.sees("▸ 7 lines above")
     assert "[exit status 3]" in stage.text()  # a failed command shows its end
     await stage.type("!!echo unseen")
-    await stage.sees("! echo unseen")
+    await stage.sees("● !! echo unseen")
     await stage.type("!echo beg''un; sleep 600")
     await stage.sees("● ! echo beg''un; sleep 600")
     await stage.sees("begun")

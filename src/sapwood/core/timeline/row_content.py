@@ -156,7 +156,8 @@ def _row_content(row: Row, lookup: EventLookup) -> RowContent:
     recorded = lookup(row.agent, row.version)
     event = recorded.event
     if isinstance(event, events.ShellRan):
-        call = ToolCall("", recorded.actor.hook or "!", encode({"command": event.line}).decode())
+        sign = recorded.actor.hook or ("!" if event.noted else "!!")
+        call = ToolCall("", sign, encode({"command": event.line}).decode())
         return ToolUse(call, Result(row.version, "", event.output, event.failed))
     if isinstance(event, events.SideAnswered):
         call = ToolCall("", "btw", encode({"question": event.question}).decode())

@@ -52,7 +52,7 @@ _RETRY = (
 """The page shows both where nothing has come after the end."""
 _SECONDS = re.compile(r" Try again in \d+ s\.$")
 """How a failure counts to the reset of a limit. A row that stays names the time instead."""
-_OWN = ("!", "btw")
+_OWN = ("!", "!!", "btw")
 """What people ask for themselves, as the timeline names it: it is open."""
 _END_LINES = 20
 """Lines at the end of a failed result that are shown; those above have to be opened."""
