@@ -127,7 +127,7 @@ def test_a_conversation_of_sapwood_takes_the_same_commands(
         ("drop", "2-3"): "Dropped 2 turns",
         ("mark", "HERE"): "Marked 'HERE'.",
         ("rewind", "4"): "Rewound to just before turn 4.",
-        ("edit", "1"): "Rewound to just before turn 1.",
+        ("edit", "1"): "Change the prompt of turn 1 and send it.",
     }
     for words, sentence in said.items():
         ran = sapwood(*words, "--session", "storks")

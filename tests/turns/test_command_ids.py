@@ -176,7 +176,7 @@ async def test_the_answer_to_a_fork_is_known_from_its_events(desk: Desk, log: Me
     await desk.do(SetMark(AGENT, "HERE"))
     fork = Fork(AGENT, AgentId("child"), "HERE", name="scout")
     first = await desk.do(fork, "k")
-    assert first.message.startswith("Forked. Child: scout (child) from HERE. It is idle")
+    assert first.message.startswith("Forked. Child: scout (child) from HERE. To give it work")
     receipt = await log.receipt(SPACE, CommandId("k"))
     assert receipt is not None
     assert receipt.message == ""
