@@ -7,7 +7,11 @@ import pytest
 
 from sapwood.api import Agent, Sapwood
 from sapwood.app.connection import Connection, connect
+from sapwood.conversation.timeline_reader import EventCache
+from sapwood.core.events import Recorded
+from sapwood.core.ids import AgentId
 from sapwood.core.timeline.rows import Fold, Row
+from sapwood.core.timeline.timeline import Timeline
 from tests.tui.conversations import long_talk, with_tools
 from tests.tui.stage import Stage, on_stage, until
 
@@ -154,3 +158,17 @@ async def test_a_long_conversation_is_shown_before_it_is_read_and_nothing_jumps(
         assert stage.lines() == end
         await stage.pilot.press("ctrl+home")
         await stage.sees("Question 0?")
+
+
+async def test_a_shorter_conversation_that_is_shown_before_the_layout_can_be_drawn() -> None:
+    """Textual may draw a widget that is visible again before it tells it its size."""
+    async with reading(lambda db: long_talk(db, 12)) as (stage, _):
+        transcript, visible = stage.transcript, stage.transcript.size
+        transcript.display = False
+        await until(lambda: not transcript.size.height)
+        await transcript.show(Timeline(), EventCache(_no_events))
+        assert not any(line.text.strip() for line in transcript.render_lines(visible.region))
+
+
+async def _no_events(agent: AgentId, first: int, last: int) -> list[Recorded]:
+    return []

@@ -359,12 +359,12 @@ class Canvas(Widget, can_focus=True):
 
         Before the widget has a size, the change waits for `on_resize`.
         """
+        view = self._view
+        view.rows = len(self.page.shown) + (self._stream is not None)
         if not self.size.width or not self.size.height:
             self._waiting = act
             return
-        view = self._view
         view.size = self.size.height
-        view.rows = len(self.page.shown) + (self._stream is not None)
         while True:
             before = (view.top, view.skip, view.follows)
             try:
