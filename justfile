@@ -194,6 +194,11 @@ tui-test *ARGS:
 web-test *ARGS:
     python -m pytest tests/web -m 'not night' --junitxml dist/web-tests.xml "$@"
 
+# The stories of the page with each answer 300 ms late: finds what acts before the script or an answer is there
+[group('prove')]
+web-slow *ARGS:
+    SAPWOOD_WEB_SLOW=300 python -m pytest tests/web -m 'not night' --ignore tests/web/test_accessibility.py "$@"
+
 # The screen in a real terminal, against the scripted model; needs tmux
 [group('prove')]
 tui-tmux *ARGS:

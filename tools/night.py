@@ -30,6 +30,7 @@ RECIPES: tuple[tuple[str, ...], ...] = (
     ("codex-traps",),
     ("opencode-e2e",),
     ("claude-traps",),
+    ("web-slow",),
     ("web-scene",),
     ("integrations",),
     ("protocols",),

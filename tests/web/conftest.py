@@ -3,9 +3,11 @@
 Each story has a conversation and a browser context of its own.
 """
 
+import os
 import subprocess
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -18,6 +20,8 @@ from tests.web.stage import ServerProcess, Stage, environ_of
 from tools.browser import NO_CHROMIUM, find_chromium
 
 expect.set_options(timeout=60_000)
+SLOWNESS = int(os.environ.get("SAPWOOD_WEB_SLOW", "0"))
+"""Milliseconds that each answer takes longer, to find what acts too early on a slow line."""
 KEY = "sk-ant-scripted-0123456789"
 
 
@@ -59,6 +63,10 @@ def stage(browser: Browser, server: ServerProcess, tmp_path: Path) -> Generator[
     context = browser.new_context(viewport={"width": 1440, "height": 900})
     context.set_default_timeout(60_000)
     page = context.new_page()
+    if SLOWNESS:
+        no_limit = {"offline": False, "downloadThroughput": -1, "uploadThroughput": -1}
+        line = cast("Any", context.new_cdp_session(page))
+        line.send("Network.emulateNetworkConditions", {**no_limit, "latency": SLOWNESS})
     story = Stage(server, context, page)
     story.sign_in()
     yield story

@@ -15,7 +15,7 @@ from scripted_model import ScriptedModel
 from tests.web.axe import violations
 
 if TYPE_CHECKING:
-    from playwright.sync_api import BrowserContext, Locator, Page
+    from playwright.sync_api import BrowserContext, Locator, Page, Route
 
 
 THEMES = [
@@ -137,6 +137,12 @@ class Stage:
                 else self.foreign_requests.append(sent.url)
             ),
         )
+
+    def hold(self, url: str) -> "list[Route]":
+        """Holds the first request to this address, which then stands in the list."""
+        held: list[Route] = []
+        self.page.route(url, lambda route: route.continue_() if held else held.append(route))
+        return held
 
     def sign_in(self) -> None:
         """Signs in with a token for everything."""

@@ -2,7 +2,7 @@
 
 import re
 
-from playwright.sync_api import Route, expect
+from playwright.sync_api import expect
 
 from tests.web.stage import Stage
 
@@ -186,6 +186,43 @@ def test_a_prompt_after_an_interrupt_waits_behind_the_queue(stage: Stage) -> Non
     assert said.index("Second answer.") < said.index("Third answer.")
 
 
+def test_what_is_sent_while_another_message_is_being_sent_waits_for_it(stage: Stage) -> None:
+    stage.begin(TURNS[0])
+    page = stage.page
+    held = stage.hold("**/submissions")
+    stage.prompt("Two? [[say: Second answer.]]")
+    page.wait_for_function("document.getElementById('send').disabled")
+    stage.prompt("Three? [[say: Third answer.]]")
+    page.press("#message", "Enter")  # pressed twice, sent once
+    held[0].continue_()
+    stage.see("Third answer.")
+    stage.idle()
+    expect(page.locator("#rows .said")).to_have_count(3)
+    expect(page.locator("#message")).to_have_value("")
+
+
+def test_the_queue_goes_on_if_a_turn_ends_while_its_message_is_being_sent(stage: Stage) -> None:
+    """The answer to 'send the next message' can come later than the end of that message's turn."""
+    stage.begin(TURNS[0])
+    page = stage.page
+    stage.prompt("Slow. [[sleep: 30]] [[say: Never.]]")
+    expect(page.locator("#interrupt")).to_be_visible()
+    for number, words in ((1, "Second."), (2, "Third.")):
+        stage.prompt(f"{words} [[say: {words[:-1]} answer.]]")
+        expect(page.locator(".queue")).to_have_count(number)
+    page.click("#interrupt")
+    stage.idle()
+    late = stage.hold("**/queue/next")
+    page.press("#message", "Enter")
+    while not late:
+        page.wait_for_timeout(20)
+    answer = late[0].fetch()
+    stage.see("Second answer.")
+    stage.idle()
+    late[0].fulfill(response=answer)
+    stage.see("Third answer.")
+
+
 def test_an_interrupt_keeps_what_was_said(stage: Stage) -> None:
     stage.begin(TURNS[0])
     stage.prompt("Wait. [[sleep: 30]] [[say: Never.]]")
@@ -315,16 +352,39 @@ def test_hostile_text_is_shown_and_never_run(stage: Stage) -> None:
 def test_a_key_that_comes_before_the_script_is_not_lost(stage: Stage) -> None:
     """On a slow line the page is there before its script: Enter still sends."""
     page = stage.page
-    waiting: list[Route] = []
-    page.route("**/static/sapwood.js", lambda route: waiting.append(route))
+    waiting = stage.hold("**/static/sapwood.js")
     page.goto(f"{stage.server.address}/?new=1", wait_until="commit")
     page.fill("#message", "Early? [[say: Not too early.]]")
     page.press("#message", "Enter")
     expect(page.locator("#message")).to_have_value("Early? [[say: Not too early.]]")
     waiting[0].continue_()
-    page.unroute("**/static/sapwood.js")
     page.wait_for_url("**/c/*")
     stage.see("Not too early.")
+
+
+def test_a_click_that_comes_before_the_script_is_not_lost(stage: Stage) -> None:
+    page = stage.page
+    waiting = stage.hold("**/static/sapwood.js")
+    page.goto(f"{stage.server.address}/?new=1", wait_until="commit")
+    page.click("[data-opens=mode]")
+    expect(page.locator("[data-mode=all]")).to_be_hidden()
+    waiting[0].continue_()
+    expect(page.locator("[data-mode=all]")).to_be_visible()
+
+
+def test_a_token_that_is_sent_before_the_script_is_there_stays_out_of_the_address(
+    stage: Stage,
+) -> None:
+    page = stage.page
+    waiting = stage.hold("**/static/sign-in.js")
+    page.goto(f"{stage.server.address}/sign-in", wait_until="commit")
+    page.fill("#token", stage.server.new_token())
+    page.press("#token", "Enter")
+    while not waiting:
+        page.wait_for_timeout(20)
+    assert "?" not in page.url
+    waiting[0].continue_()
+    page.wait_for_selector("#main")
 
 
 def test_the_way_to_the_end_is_shown_only_if_something_is_below(stage: Stage) -> None:

@@ -273,7 +273,8 @@ def _compare_form(marks: Sequence[str]) -> str:
     """The form that opens this page again with a comparison. It needs no script."""
     options = "".join(f"<option>{line(name)}</option>" for name in marks if name)
     return (
-        '<form class="row-x pad" data-compare><input type="hidden" name="view" value="calls">'
+        '<form class="row-x pad" method="get" data-compare>'
+        '<input type="hidden" name="view" value="calls">'
         '<label>A <input name="a" list="places" required '
         'placeholder="mark or turn"></label><label>B <input name="b" list="places" '
         f'placeholder="now"></label><datalist id="places">{options}</datalist>'

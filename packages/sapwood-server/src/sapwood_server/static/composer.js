@@ -1,6 +1,6 @@
 // @ts-check
 // The composer: sends prompts and commands, completes from the table, queues while a turn is open.
-import { $, agent, body, getJson, post, say, upload } from './page.js';
+import { $, agent, body, getJson, inOrder, post, say, upload } from './page.js';
 import { toEnd } from './timeline.js';
 import { chosen as options, nextMode, startOptions } from './options.js';
 
@@ -9,7 +9,10 @@ const key = `queue:${agent}`;
 const sendWords = $('send')?.textContent || '';
 /** How long the composer waits for the answer to a command, in milliseconds. */
 const PATIENCE = 1000;
-let chosen = -1, isOpen = body.dataset.open === 'true', sending = false, shells = 0;
+let chosen = -1, isOpen = body.dataset.open === 'true', shells = 0;
+const inTurn = inOrder(), readQueue = inOrder();
+/** What was sent and has no answer yet, as it stood in the box. @type {string[]} */
+let sending = [];
 /** @type {{word: string, usage: string, help: string}[]} */
 let found = [];
 /** Uploaded files that go with the next prompt. @type {{id: string, name: string, text: string}[]} */
@@ -42,7 +45,7 @@ function showInterrupt() { if ($('interrupt')) $('interrupt').hidden = !(isOpen 
 
 export async function refreshQueue() {
   if (!agent || !queueBox) return;
-  try { shared = (await getJson(api('queue'))).queue; showQueue(); } catch (error) { say(/** @type {Error} */ (error).message, true); }
+  try { await readQueue(async () => { shared = (await getJson(api('queue'))).queue; showQueue(); }); } catch (error) { say(/** @type {Error} */ (error).message, true); }
 }
 
 /** @param {string} text */
@@ -103,20 +106,23 @@ function offerSetup(error) {
   $('says').append(' ', link);
 }
 
+/** Sends what stands in the box, after what is being sent. Pressed twice, it is sent once. */
 async function send() {
-  if (sending) return;
-  sending = true;
+  const shown = box.value;
+  if (agent ? sending.includes(shown) : sending.length) return;
+  sending.push(shown);
   $('send').disabled = true;
-  const wasOpen = isOpen, prompt = await sendTyped();
-  sending = false;
-  $('send').disabled = false;
+  let wasOpen = isOpen;
+  const prompt = await inTurn(() => { wasOpen = isOpen; return sendTyped(shown); });
+  sending = sending.filter((each) => each !== shown);
+  $('send').disabled = sending.length > 0;
   sendNext(wasOpen || !['', 'queued', 'held'].includes(prompt));  // else a person asked, also after an interrupt
 }
 
-/** Returns what came of the prompt; '' if the message was empty, and 'none' if it was not carried out. */
-async function sendTyped() {
+/** Returns what came of the prompt; '' if the message was empty, and 'none' if it was not carried out. @param {string} shown */
+async function sendTyped(shown) {
   if (!await arriving) return 'none';
-  const shown = box.value, text = unfolded(shown), files = attached.map((each) => each.id), id = crypto.randomUUID();
+  const text = unfolded(shown), files = attached.map((each) => each.id), id = crypto.randomUUID();
   if (!text.trim() && !files.length) return '';
   const isText = !/^[/!]/.test(text), isForked = $('composer').dataset.elsewhere && isText;
   const isBehind = isText && !isForked && queue.length;
@@ -203,13 +209,13 @@ function act(words, run) {
 }
 
 /** Sends what is first in the queue; `ended`: because a turn ended, so not after an interrupt. @param {boolean} ended */
-async function sendNext(ended) {
-  const next = queue[0];
-  if (isOpen || sending || !(shared.length || next)) return;
-  sending = true;
-  if (shared.length) { try { await post(api('queue/next'), { ended }); } catch (error) { say(/** @type {Error} */ (error).message, true); } await refreshQueue(); }
-  else if (!['', 'held'].includes(await submit(next.text, next.id, next.files || []))) { queue = queue.filter((each) => each.id !== next.id); keepQueue(); }
-  sending = false;
+function sendNext(ended) {
+  return inTurn(async () => {
+    const next = queue[0];
+    if (isOpen || !(shared.length || next)) return;
+    if (shared.length) { try { await post(api('queue/next'), { ended }); } catch (error) { say(/** @type {Error} */ (error).message, true); } await refreshQueue(); }
+    else if (!['', 'held'].includes(await submit(next.text, next.id, next.files || []))) { queue = queue.filter((each) => each.id !== next.id); keepQueue(); }
+  });
 }
 
 // Images: pasted, dropped or chosen. They are uploaded at once and sent with the next prompt.

@@ -75,6 +75,12 @@ async function problem(answer) {
   return Object.assign(error, { status: answer.status, failure: found.failure, again: found.again });
 }
 
+/** Returns a function that runs what it is given one after the other. @returns {<T>(run: () => Promise<T>) => Promise<T>} */
+export function inOrder() {
+  let last = Promise.resolve();
+  return (run) => { const mine = last.then(run); last = mine.then(() => {}, () => {}); return mine; };
+}
+
 /** Shows a sentence above the composer. @param {string} words @param {boolean} refused */
 export function say(words, refused = false) {
   const line = $('says');

@@ -285,4 +285,4 @@ if (agent) {
 } else {
   $('link').lastElementChild.textContent = 'ready';
 }
-for (const each of /** @type {any} */ (globalThis).takeEarlyKeys()) each.target.dispatchEvent(new KeyboardEvent('keydown', each));
+/** @type {any} */ (globalThis).repeatEarly();

@@ -19,3 +19,4 @@ if (token) {
   // The server takes only the token that it printed itself this way: anybody can make a link.
   signIn({ token, link: true });
 }
+globalThis.repeatEarly();

@@ -1,4 +1,4 @@
-// What must happen before the first paint and before the page's script runs: the theme, and early keys.
+// What must happen before the first paint and before the page's script runs: the theme, and what is pressed early.
 (() => {
   const contrast = matchMedia('(prefers-contrast: more)'), light = matchMedia('(prefers-color-scheme: light)');
   let asked = new URLSearchParams(location.search).get('theme');
@@ -15,13 +15,29 @@
     showTheme();
   };
 
-  // A key that acts and is pressed before the script is there is kept for it. Else Enter would be a line break.
+  // What is pressed before the script is there is repeated for it. Else Enter would be a line break, a click would
+  // do nothing, and a form would load the page again with what was typed in its address.
   const early = [];
-  const keep = (event) => {
-    const isEnter = event.key === 'Enter' && !event.shiftKey && !event.isComposing && event.target.id === 'message';
-    if (isEnter) event.preventDefault();
-    if (isEnter || !event.target.closest('input, textarea, select, button, a')) early.push(event);
+  const keeps = {
+    keydown: (event) => {
+      const isEnter = event.key === 'Enter' && !event.shiftKey && !event.isComposing && event.target.id === 'message';
+      if (isEnter) event.preventDefault();
+      if (isEnter || !event.target.closest('input, textarea, select, button, a')) early.push(() => event.target.dispatchEvent(new KeyboardEvent('keydown', event)));
+    },
+    click: ({ target }) => {
+      const button = target.closest('button');
+      if (button?.form && button.type === 'submit') return; // its form is kept
+      if (button || !target.closest('input, textarea, select, label, summary, a')) early.push(() => target.click());
+    },
+    submit: (event) => {
+      if (event.target.hasAttribute('method')) return; // works without a script
+      event.preventDefault();
+      early.push(() => event.target.requestSubmit());
+    },
   };
-  addEventListener('keydown', keep, true);
-  globalThis.takeEarlyKeys = () => { removeEventListener('keydown', keep, true); return early; };
+  for (const [kind, keep] of Object.entries(keeps)) addEventListener(kind, keep, true);
+  globalThis.repeatEarly = () => {
+    for (const [kind, keep] of Object.entries(keeps)) removeEventListener(kind, keep, true);
+    for (const repeat of early) repeat();
+  };
 })();
