@@ -15,7 +15,7 @@ from pathlib import Path
 from bench.peers.environment import PeersError, peers_python
 from bench.peers.figures import PeerFigures
 
-__all__ = ["PEERS", "PeerFigures", "PeersError", "measure_peers"]
+__all__ = ["PEERS", "PeerFigures", "PeersError", "dbos_turns", "measure_peers"]
 
 _HERE = Path(__file__).resolve().parent
 
@@ -57,6 +57,17 @@ def measure_peers(
         for name, (program, store) in zip(PEERS, _STORES, strict=True)
         if name in names
     ]
+
+
+def dbos_turns(address: str, agents: int, turns: int) -> float:
+    """Bare DBOS workflows of three empty steps a second, in the database of this address.
+
+    Without `://` it is the path of an SQLite file.
+    """
+    url = address if "://" in address else f"sqlite:///{address}"
+    task = ("--database", url, "--agents", str(agents), "--turns", str(turns))
+    with tempfile.TemporaryDirectory(prefix="peers-") as home:
+        return float(_run([str(peers_python()), str(_HERE / "dbos_workflows.py"), *task], home))
 
 
 def _measure(
