@@ -24,10 +24,10 @@
       if (isEnter) event.preventDefault();
       if (isEnter || !event.target.closest('input, textarea, select, button, a')) early.push(() => event.target.dispatchEvent(new KeyboardEvent('keydown', event)));
     },
-    click: ({ target }) => {
-      const button = target.closest('button');
+    click: (event) => {
+      const target = event.target, button = target.closest('button');
       if (button?.form && button.type === 'submit') return; // its form is kept
-      if (button || !target.closest('input, textarea, select, label, summary, a')) early.push(() => target.click());
+      if (button || !target.closest('input, textarea, select, label, summary, a')) early.push(() => target.dispatchEvent(new MouseEvent('click', event)));
     },
     submit: (event) => {
       if (event.target.hasAttribute('method')) return; // works without a script
