@@ -1,8 +1,50 @@
-"""A configuration of its own for every test of a screen: keys write settings into it."""
+"""What every test of a screen has: a configuration of its own, and style sheets parsed once."""
 
+import functools
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
+from textual.css.types import CSSLocation
+
+# pyright: reportPrivateUsage=false
+
+_Variables = frozenset[tuple[str, str]]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def style_sheets_parsed_once() -> Generator[None]:
+    """Screens share the rules of style sheets, which Textual parses anew in each application."""
+    parse_rules = Stylesheet._parse_rules
+
+    @functools.cache
+    def parsed(
+        variables: _Variables,
+        css: str,
+        at: CSSLocation,
+        default: bool,
+        tie_breaker: int,
+        scope: str,
+    ) -> list[RuleSet]:
+        sheet = Stylesheet(variables=dict(variables))
+        return parse_rules(sheet, css, at, default, tie_breaker, scope)
+
+    def shared(
+        self: Stylesheet,
+        css: str,
+        read_from: CSSLocation,
+        is_default_rules: bool = False,
+        tie_breaker: int = 0,
+        scope: str = "",
+    ) -> list[RuleSet]:
+        variables = frozenset(self._variables.items())
+        return parsed(variables, css, read_from, is_default_rules, tie_breaker, scope)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Stylesheet, "_parse_rules", shared)
+        yield
 
 
 @pytest.fixture(autouse=True)

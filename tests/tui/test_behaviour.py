@@ -7,9 +7,10 @@ import pytest
 from sapwood.api import Sapwood
 from sapwood.app.connection import connect
 from sapwood.conversation.conversation_list import last_conversation
+from sapwood.tui.status_bars import KeyBar
 from sapwood.tui.terminal import clipboard_programs
 from tests.tui.conversations import every_kind, with_tools
-from tests.tui.stage import on_stage
+from tests.tui.stage import on_stage, until
 
 
 async def test_what_another_process_writes_appears(tmp_path: Path) -> None:
@@ -49,6 +50,21 @@ async def test_narrow_terminals_do_without_the_sidebar() -> None:
         await stage.pilot.press("ctrl+b")
         await stage.sees("AGENTS")
     await connection.close()
+
+
+async def test_the_key_bar_is_made_anew_only_when_its_keys_change() -> None:
+    async with on_stage() as stage:
+        bar = stage.conversation.query_one(KeyBar)
+        await until(lambda: len(bar.children) > 0)
+        before = [*bar.children]
+        await stage.pilot.press("f1")
+        await until(lambda: stage.app.screen is not stage.conversation)
+        await stage.pilot.press("escape")
+        await until(lambda: stage.app.screen is stage.conversation)
+        await stage.pilot.pause()
+        assert [*bar.children] == before
+        stage.app.set_keymap({"help": "f12"})
+        await stage.sees("f12 Help")
 
 
 async def test_the_last_conversation_of_a_folder_is_the_one_last_written_to() -> None:

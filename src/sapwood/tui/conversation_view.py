@@ -12,7 +12,7 @@ from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import Screen
 from textual.widget import Widget
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from sapwood.analysis.chapter_report import ChapterReport
 from sapwood.app.agent_runner import DriveFailure
@@ -61,6 +61,7 @@ from sapwood.tui.conversation_controller import ConversationController
 from sapwood.tui.find_bar import FindBar
 from sapwood.tui.sidebar import Sidebar, SidebarContent
 from sapwood.tui.status_bars import (
+    KeyBar,
     Status,
     StatusLine,
     goal_line,
@@ -131,7 +132,7 @@ class ConversationView(Screen[None]):
             yield Sidebar(id="sidebar")
         yield CompletionPopup(id="popup")
         yield StatusLine(id="status")
-        yield Footer(show_command_palette=False, compact=True)
+        yield KeyBar()
 
     @property
     def transcript(self) -> Transcript:

@@ -1,4 +1,4 @@
-"""The header line, the status line and the text of an empty conversation."""
+"""The header line, the status line, the key bar and the text of an empty conversation."""
 
 from datetime import datetime
 from math import ceil
@@ -6,9 +6,11 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 from rich.cells import cell_len
+from textual.binding import Binding
 from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
+from textual.widgets import Footer
 
 from sapwood.config.config_file import Config
 from sapwood.core.budget import Budget
@@ -50,6 +52,25 @@ class Status(Struct, frozen=True):
     doing: str = ""
     mode: PermissionMode = "ask"
     jobs: int = 0
+
+
+class KeyBar(Footer):
+    """Shows the keys of the screen, and makes them anew only when they change.
+
+    Textual would make them anew whenever the focus moves or a page closes.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(show_command_palette=False, compact=True)
+        self._shown: list[tuple[Binding, bool, str]] | None = None
+
+    async def recompose(self) -> None:
+        """Replaces the keys if others can be pressed now."""
+        active = self.screen.active_bindings.values()
+        keys = [(each.binding, each.enabled, each.tooltip) for each in active if each.binding.show]
+        if keys != self._shown:
+            self._shown = keys
+            await super().recompose()
 
 
 class StatusLine(Widget):
