@@ -108,7 +108,7 @@ class Day(Program):
         terminal.type("/clear 1")
         terminal.sees("pruned")
         terminal.type("/recall which colour did we choose for the rings of young birds?")
-        terminal.sees("Search all conversations", "orange rings", "/2 · reply")
+        terminal.sees("Search all conversations", "turn 2  You chose orange rings", "turn 2 · ")
         terminal.keys("Escape")
         terminal.misses("Search all conversations")
         terminal.type("/bring 2")

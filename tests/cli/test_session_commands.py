@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from sapwood.programs.claude_code.provider import ClaudeCodeProvider
 from sapwood.tokens.estimators import FeatureCounter
 from tests.cli.calling import Database, Sapwooder
 from tests.programs.proved import keep_proof
-from tests.programs.transcripts.writing import ClaudeFile, CodexFile
+from tests.programs.transcripts.writing import ClaudeFile, CodexFile, GeminiFile
 
 SESSION = "4cfa198d-2bff-4ecc-8825-6583da7ea71a"
 THREAD = "01a1e0eb-8813-7583-9b11-411efef3d821"
@@ -104,11 +105,47 @@ def test_a_session_is_trimmed_in_place_and_the_trim_is_undone(
 
 def test_messages_name_commands_of_the_shell(sapwood: Sapwooder, claude: ClaudeFile) -> None:
     dropped = sapwood("drop", "2", "--session", SESSION).out
-    assert "sapwood undo or sapwood bring 2 brings it back." in dropped
+    named = f"--session {SESSION}"
+    assert f"sapwood undo {named} or sapwood bring {named} 2 brings it back." in dropped
     unknown = sapwood("rewind", "STRAT", "--session", SESSION)
     assert unknown.code == Exit.FAILED
-    assert "Type sapwood mark NAME to set one." in unknown.err
+    assert f"Type sapwood mark {named} NAME to set one." in unknown.err
+    newest = sapwood("drop", "3").out
+    assert "sapwood undo or sapwood bring 3 brings it back." in newest
     assert "-1 is not a number of turns. Give 1 or more." in sapwood("clear", "-1").err
+
+
+def test_advice_for_a_named_session_works_as_it_is_printed(
+    sapwood: Sapwooder, claude: ClaudeFile
+) -> None:
+    newer = ClaudeFile(claude.path.parent, "another")
+    newer.user("Ask elsewhere.", cwd=str(Path.cwd()))
+    newer.says("Answered.")
+    for session in (SESSION, str(claude.path)):
+        refused = sapwood("drop", "2-4", "--session", session).err
+        advised = re.search(r"Type sapwood (drop .*?)\.$", refused.strip())
+        assert advised is not None, refused
+        ran = sapwood(*shlex.split(advised[1]))
+        assert ran.out.startswith("Dropped 2 turns"), ran.err
+        back = re.search(r"sapwood (undo .*?) or", ran.out)
+        assert back is not None, ran.out
+        assert "2 turns back in view" in sapwood(*shlex.split(back[1])).out
+
+
+def test_a_session_that_cannot_be_changed_can_be_copied_as_it_is_advised(
+    sapwood: Sapwooder, tmp_path: Path
+) -> None:
+    file = GeminiFile(tmp_path)
+    for number in range(1, 4):
+        file.message(f"u{number}", "user", f"Ask {number}.")
+        file.message(f"a{number}", "gemini", f"Answer {number}.")
+    refused = sapwood("drop", "2", "--session", str(file.path))
+    advised = re.search(r"To continue here, fork it: sapwood (fork \S+)\.$", refused.err.strip())
+    assert advised is not None, refused.err
+    forked = sapwood(*advised[1].split())
+    child = re.search(r"Child: .*?(\w{10})\b", forked.out)
+    assert child is not None, forked.err
+    assert "2 turns removed from view" in sapwood("clear", "1", "--session", child[1]).out
 
 
 async def _storks(db: Sapwood) -> None:

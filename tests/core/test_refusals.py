@@ -131,3 +131,12 @@ def test_only_names_that_exist_are_told(word: str, names: list[str]) -> None:
 def test_a_page_is_compared_in_little_time() -> None:
     names = [f"name-{number}" for number in range(256)]
     assert nearest("x" * 1_000_000, names) == ()
+
+
+def test_facts_that_a_summary_lacks_stay_as_they_are_beside_the_command_of_a_shell() -> None:
+    refused = refusals.SummaryLacking(4, 3, ("tools/compact",))
+    assert refused.sentence_for("sapwood compact demo") == (
+        "4 turns summarised, but only 2 of 3 key facts are in the summary. Missing: tools/compact. "
+        "Nothing was changed. Type sapwood compact demo to try again, or sapwood compact demo "
+        "--anyway to accept any summary."
+    )

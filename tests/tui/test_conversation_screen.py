@@ -1,9 +1,13 @@
 """A conversation is held on the screen: asked, answered, interrupted, left."""
 
+import asyncio
 import threading
 
+from sapwood.api import Sapwood
+from sapwood.app.connection import connect
+from sapwood.core.events import AgentArchived
 from scripted_model import ModelRequest
-from tests.tui.stage import on_stage, until
+from tests.tui.stage import MODEL, on_stage, until
 
 
 async def test_a_first_message_is_answered() -> None:
@@ -32,6 +36,27 @@ async def test_escape_interrupts_and_keeps_what_was_there() -> None:
         await stage.pilot.press("escape")
         await stage.sees("interrupted")
         assert "word word" in stage.text()
+
+
+async def test_a_question_on_the_side_that_was_stopped_leaves_nothing_behind() -> None:
+    connection = await connect(":memory:")
+    db = Sapwood(connection)
+    agent = await db.start("demo", id="demoagent", model=MODEL)
+    await agent.record("Where do herons nest?", "In tall trees.")
+    async with on_stage(agent.id, connection=connection, delay=0.05) as stage:
+        stage.server.replies(["word " * 3_000])
+        await stage.sees("In tall trees.")
+        before = stage.text().split()
+        await stage.type("/btw And storks?")
+        await until(lambda: len(stage.server.requests) == 1)
+        await stage.pilot.press("escape")
+        await stage.sees("Stopped.")
+        child = next(each.agent for each in await db.agents() if each.parent)
+        async with asyncio.timeout(60):
+            async for recorded in (await db.get(child)).follow():
+                if isinstance(recorded.event, AgentArchived):
+                    break
+        assert stage.text().split() == before
 
 
 async def test_a_reader_who_scrolled_up_is_told_that_there_is_more() -> None:

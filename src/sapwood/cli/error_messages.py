@@ -2,6 +2,7 @@
 
 import errno
 import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,6 +43,11 @@ def shell_message(refusal: refusals.Refusal) -> str:
                 f"{command} does not work while a turn is open. Wait until it ends, continue it "
                 f"with 'sapwood run --agent {name}', or stop it with 'sapwood interrupt {name}'."
             )
+        case refusals.Imported(agent, source):
+            return (
+                f"Agent '{agent}' was imported from {source} and continues there. To continue "
+                f"here, fork it: sapwood fork {agent}."
+            )
         case refusals.NotRunning(agent, "archived"):
             return (
                 f"Agent '{agent}' is archived. You can still read its log. To continue it, type: "
@@ -61,21 +67,23 @@ _SLASH = re.compile(
 )
 
 
-def in_shell(message: str) -> str:
+def in_shell(message: str, session: str = "") -> str:
     """The message of a command on a session, with other commands as they are typed in a shell.
 
+    `session` is what the person named it by, if they did: other commands would take the newest.
     What was undone keeps its name: it may be a command of the program itself.
 
     >>> in_shell("Dropped turn 2. /undo or /load 2 brings it back.")
     'Dropped turn 2. sapwood undo or sapwood bring 2 brings it back.'
+    >>> in_shell("Type /drop 4-8.", "4cfa19")
+    'Type sapwood drop --session 4cfa19 4-8.'
     """
-    return _SLASH.sub(lambda found: f"sapwood {found[1].replace('load', 'bring')}", message)
+    named = f" --session {shlex.quote(session)}" if session else ""
+    return _SLASH.sub(lambda found: f"sapwood {found[1].replace('load', 'bring')}{named}", message)
 
 
 def _typed_agent() -> str:
     """The agent as it was typed for this command, quoted for a shell; else a placeholder."""
-    import shlex
-
     context = click.get_current_context(silent=True)
     typed = context.params.get("agent") if context else None
     return shlex.quote(typed) if isinstance(typed, str) and typed else "AGENT"

@@ -114,7 +114,9 @@ class SessionCommands:
         agent = target if isinstance(target, str) else await forker.agent_at(target)
         opened = await self._space.dispatcher.open(agent)
         state = opened.state
-        if state.session is None and (state.origin is not None or name in _OTHER_WAY):
+        if state.session is None and state.origin is not None:
+            raise RefusedError(Imported(agent, state.origin.source))
+        if state.session is None and name in _OTHER_WAY:
             typed = target.id if isinstance(target, FoundSession) else session or agent
             titles = either(each.title for each in programs_with("provider"))
             raise NoSession(

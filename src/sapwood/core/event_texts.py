@@ -75,7 +75,8 @@ def event_texts(event: Event) -> EventTexts:
         case events.AgentForked(child, mark, goal):
             origin = f"{child}{f' from {mark}' if mark else ''}"
             line = f"{origin}: {_parts(goal)}".rstrip(": ")
-            return EventTexts(line, _texts(goal), f"Forked. Child: {origin}", "↳")
+            notice = "" if event.side else f"Forked. Child: {origin}"
+            return EventTexts(line, _texts(goal), notice, "↳")
         case events.AgentArchived(successor):
             line = f"succeeded by {successor}" if successor else ""
             return EventTexts(line, "", f"Archived{f'; {line}' if line else ''}", "▪")

@@ -1,10 +1,11 @@
 """What a person reads when a tool needs permission: who wants what, and all that would be done."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 from msgspec import Struct
 
+from sapwood.display.diff_lines import diff_lines
 from sapwood.display.text import visible, visible_parts, width_of
 from sapwood.workspace.permissions.permission_gate import (
     AllowAlways,
@@ -140,7 +141,7 @@ def approval_lines(question: PermissionQuestion) -> list[ApprovalLine]:
     if question.preview != question.subject:
         if question.subject and not is_file:
             lines += _plain_lines(question.subject)
-        lines += map(_diff_line, question.preview.split("\n")) if is_file else ()
+        lines += _change(question.preview) if is_file else ()
         lines += () if is_file else _plain_lines(question.preview)
     else:
         lines += _plain_lines(question.subject)
@@ -207,8 +208,12 @@ def _plain_lines(text: str) -> list[ApprovalLine]:
     return [ApprovalLine(line) for line in text.split("\n")]
 
 
-def _diff_line(line: str) -> ApprovalLine:
-    if line.startswith(("--- ", "+++ ", "@@ ")):
-        return ApprovalLine(line, "place")
-    kinds: dict[str, LineKind] = {"+": "added", "-": "removed"}
-    return ApprovalLine(line, kinds.get(line[:1], "text"))
+def _change(diff: str) -> Iterator[ApprovalLine]:
+    for line in diff_lines(diff):
+        match line.kind:
+            case "added" | "removed":
+                yield ApprovalLine(line.text, line.kind)
+            case "file" | "hunk":
+                yield ApprovalLine(line.text, "place")
+            case "note" | "text":
+                yield ApprovalLine(line.text)

@@ -148,6 +148,7 @@ EXAMPLES: tuple[Event, ...] = (
     AgentForked(CHILD),
     AgentForked(CHILD, "TASK", PROMPT, delegated=True),
     AgentForked(CHILD, "", PROMPT, delegated=True, fence="0f1e2d3c4b5a"),
+    AgentForked(CHILD, "", PROMPT, side=True),
     AgentArchived(),
     AgentArchived(CHILD),
     AgentUnarchived(),

@@ -149,6 +149,40 @@ async def test_a_rewind_folds_what_came_after_the_mark() -> None:
         assert fold.cause == "/rewind START"
 
 
+async def test_the_notice_of_a_retry_leaves_and_returns_with_the_turn_that_it_started() -> None:
+    async with open(":memory:") as db:
+        agent = await talk(db, 1)
+        await agent.run_command("/retry")
+        await agent.interrupt()
+        timeline = await told(agent)
+        with_retry = ["fold", "event", "prompt", "end"]
+        assert kinds(lay_out(timeline)) == with_retry
+        notice, prompt = timeline.rows[2:4]
+        await agent.run_command("/undo")
+        timeline = await told(agent)
+        assert kinds(lay_out(timeline)) == ["prompt", "reply", "fold", "event"]
+        assert is_dim(timeline, notice)
+        assert is_dim(timeline, prompt)
+        await agent.run_command("/redo")
+        assert kinds(lay_out(await told(agent))) == [*with_retry, "event", "event"]
+        await agent.run_command("/rewind 2")
+        assert kinds(lay_out(await told(agent))) == ["fold", "fold", *["event"] * 3]
+
+
+async def test_a_page_that_showed_the_notice_of_a_retry_folds_it_too() -> None:
+    async with open(":memory:") as db:
+        agent = await talk(db, 1)
+        await agent.run_command("/retry")
+        await agent.interrupt()
+        await agent.run_command("/undo")
+        timeline = Timeline()
+        page = Page(timeline)
+        for recorded in await agent.events():
+            timeline.add(recorded)
+            page.update()
+        assert page.shown == lay_out(timeline)
+
+
 async def test_what_is_in_view_is_what_the_live_path_holds() -> None:
     """The rows agree with the walk that requests are built from."""
     async with open(":memory:") as db:

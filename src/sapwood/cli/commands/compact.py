@@ -70,13 +70,18 @@ async def _compact(invocation: Invocation, typed: str, arguments: str) -> None:
     from sapwood.app.assembly import assemble
     from sapwood.app.conversation_service import conversation_service
     from sapwood.app.engines import local_engine
-    from sapwood.cli.error_messages import shell_message
     from sapwood.cli.run.script_player import slash_answer
     from sapwood.config.api_keys import load_keys
     from sapwood.conversation.agent_lookup import find
     from sapwood.conversation.configured_models import require_model
     from sapwood.core.errors import RefusedError, SapwoodError
-    from sapwood.core.refusals import Imported
+    from sapwood.core.refusals import (
+        Imported,
+        SummaryLacking,
+        SummaryOutdated,
+        SummaryTooLong,
+        TurnIsOpen,
+    )
 
     keys = load_keys()
     async with invocation.connected() as connection:
@@ -92,8 +97,14 @@ async def _compact(invocation: Invocation, typed: str, arguments: str) -> None:
         try:
             answer = await slash_answer(service, agent, "compact", arguments.rstrip())
         except RefusedError as error:
-            sentence, shown = shell_message(error.refusal), shlex.quote(typed)
-            raise SapwoodError(sentence.replace("/compact", f"sapwood compact {shown}")) from error
+            compact = f"sapwood compact {shlex.quote(typed)}"
+            match error.refusal:
+                case SummaryLacking() | SummaryOutdated() | SummaryTooLong() as refused:
+                    raise SapwoodError(refused.sentence_for(compact)) from error
+                case TurnIsOpen():
+                    raise RefusedError(TurnIsOpen(compact)) from error
+                case _:
+                    raise
         finally:
             await runner.close()
     click.echo(answer.message)

@@ -242,7 +242,7 @@ def run_session_command(
     finally:
         gc.freeze()  # otherwise it would look for them now
         gc.enable()
-    _print(done, as_json)
+    _print(done, session or transcript, as_json)
     return Exit.OK
 
 
@@ -280,7 +280,8 @@ async def _run(
                 return done
             done = await commands.run(name, words, session=session, transcript=transcript)
         except RefusedError as error:
-            raise SapwoodError(in_shell(shell_message(error.refusal))) from error
+            message = in_shell(shell_message(error.refusal), session or transcript)
+            raise SapwoodError(message) from error
         if later and connection.server is None:
             from sapwood.hooks.session_watcher import watch_if_needed
 
@@ -296,14 +297,14 @@ def _start_import(connection: "Connection", transcript: "Path") -> None:
     start_process([str(transcript)], {**os.environ, **own}, "sapwood.hooks.session_importer")
 
 
-def _print(done: "SessionResult", as_json: bool) -> None:
+def _print(done: "SessionResult", session: str, as_json: bool) -> None:
     from msgspec import structs
 
     from sapwood.cli.error_messages import in_shell
     from sapwood.cli.output.event_text import json_line
     from sapwood.display.text import plain
 
-    message = in_shell(done.message)
+    message = in_shell(done.message, session)
     if as_json:
         click.echo(json_line(structs.replace(done, message=message)))
         return

@@ -111,7 +111,8 @@ async def ask_on_the_side(
 
     The child is archived with its answer. Unless `reads_only` is false, it can run no command and
     change nothing. `shown` is what the row says instead of the question. If the call is cancelled,
-    the child is interrupted. Raises `RefusedError`, and `Failure` if the model cannot be called.
+    the child is interrupted and archived, and nothing is recorded. Raises `RefusedError`, and
+    `Failure` if the model cannot be called.
     """
     services = call.services
     if services.start_work is None:
@@ -127,7 +128,7 @@ async def ask_on_the_side(
     try:
         turn = await _end_of_turn(call, child)
     except asyncio.CancelledError:
-        await asyncio.shield(_give(call, InterruptTurn(child, "by the user"), "stop"))
+        await asyncio.shield(_stop(call, child))
         raise
     is_answered = turn.status == "completed"
     answer = turn.answer if is_answered else f"[{turn.status}] {turn.reason}".rstrip()
@@ -144,6 +145,11 @@ async def _child(call: Call, fork: Fork) -> AgentId:
     assert call.services.start_work is not None
     call.services.start_work()
     return next((each for each in made if each != call.agent), fork.child)
+
+
+async def _stop(call: Call, child: AgentId) -> None:
+    await _give(call, InterruptTurn(child, "by the user"), "stop")
+    await _give(call, Archive(child), "archive")
 
 
 async def _end_of_turn(call: Call, child: AgentId) -> Turn:

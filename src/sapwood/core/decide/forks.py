@@ -58,7 +58,12 @@ def fork(inputs: DecisionInput, command: Fork, meta: CommandMeta) -> Accepted:
         require_room_for_notes(state)
     draft.add(
         AgentForked(
-            command.child, command.mark or "", goal, delegated, meta.nonce if delegated else ""
+            command.child,
+            command.mark or "",
+            goal,
+            delegated,
+            meta.nonce if delegated else "",
+            command.side,
         )
     )
     started = AgentStarted(

@@ -122,7 +122,8 @@ class AgentForked(Struct, frozen=True, omit_defaults=True, gc=False):
     """In the log of the parent: a child was made, perhaps from a mark, perhaps with a goal.
 
     A `delegated` goal was part of the user's text to the parent, so the parent's model gets it as a
-    note with its next prompt, and `fence` marks its end in a request.
+    note with its next prompt, and `fence` marks its end in a request. A child on the `side` answers
+    one question; it has no row in the conversation, but its answer has one.
     """
 
     kind: ClassVar = "agent.forked"
@@ -132,6 +133,7 @@ class AgentForked(Struct, frozen=True, omit_defaults=True, gc=False):
     goal: tuple[PromptPart, ...] = ()
     delegated: bool = False
     fence: str = ""
+    side: bool = False
 
 
 class AgentArchived(Struct, frozen=True, omit_defaults=True, gc=False):

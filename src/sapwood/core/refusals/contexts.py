@@ -156,10 +156,16 @@ class NothingToRedo(Refusal, frozen=True):
 class SummaryOutdated(Refusal, frozen=True):
     """Turns were added while the summary was written."""
 
-    says = (
-        "The conversation changed while the summary was being written. Nothing was compacted. "
-        "Type /compact again."
-    )
+    @property
+    def sentence(self) -> str:
+        return self.sentence_for("/compact")
+
+    def sentence_for(self, compact: str) -> str:
+        """The sentence, with the command that compacts as it is typed."""
+        return (
+            "The conversation changed while the summary was being written. Nothing was compacted. "
+            f"Type {compact} again."
+        )
 
 
 class NoGoal(Refusal, frozen=True):
@@ -242,9 +248,13 @@ class UnknownNote(Refusal, frozen=True):
     says = "There is no active note {note}. To list the active notes, type 'sapwood context note'."
 
 
-_REMEDY = (
-    "Nothing was changed. Type /compact to try again, or /compact --anyway to accept any summary."
-)
+def _remedy(compact: str) -> str:
+    return (
+        f"Nothing was changed. Type {compact} to try again, or {compact} --anyway to accept any "
+        "summary."
+    )
+
+
 _SUMMARIES_NAMED = 5
 
 
@@ -261,15 +271,20 @@ class SummaryLacking(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
+        return self.sentence_for("/compact")
+
+    def sentence_for(self, compact: str) -> str:
+        """The sentence, with the command that compacts as it is typed."""
+        remedy = _remedy(compact)
         turns = f"{counted(self.turns, 'turn')} summarised"
         found = self.probes - len(self.missing)
         if found <= 0:
-            return f"{turns}, but none of the key facts are in the summary. {_REMEDY}"
+            return f"{turns}, but none of the key facts are in the summary. {remedy}"
         lacking = ", ".join(self.missing[:_SUMMARIES_NAMED])
         are = "is" if found == 1 else "are"
         return (
             f"{turns}, but only {found} of {self.probes} key facts {are} in the summary. Missing: "
-            f"{lacking}. {_REMEDY}"
+            f"{lacking}. {remedy}"
         )
 
 
@@ -281,7 +296,11 @@ class SummaryTooLong(Refusal, frozen=True):
 
     @property
     def sentence(self) -> str:
+        return self.sentence_for("/compact")
+
+    def sentence_for(self, compact: str) -> str:
+        """The sentence, with the command that compacts as it is typed."""
         return (
-            f"The summary is {self.tokens:,} tokens long, but the limit is {self.cap:,}. {_REMEDY} "
-            "To change the limit, type /config summary_cap."
+            f"The summary is {self.tokens:,} tokens long, but the limit is {self.cap:,}. "
+            f"{_remedy(compact)} To change the limit, type /config summary_cap."
         )

@@ -46,11 +46,12 @@ class UndoAction(Struct, frozen=True, gc=False):
 class Row(Struct, frozen=True, gc=False, tag="row"):
     """A message, a tool call, a mark or an event: the place of its event and the part of it.
 
-    `turn` is the number of its turn in the timeline, -1 outside of turns. `result` and
-    `result_part` are the place of the result of a tool call; `result` is 0 while there is none.
-    `heads`: the first row of another speaker. `place` is the turn as people name it, such as `3` or
-    `NAME/3`; for a mark that was set during a turn, that turn. `dropped` is the place of a result
-    that was dropped from view, such as `3.2`.
+    `turn` is the number of its turn in the timeline, -1 outside of turns; the notice of a `/retry`
+    has the turn that it started, but no `place`. `result` and `result_part` are the place of the
+    result of a tool call; `result` is 0 while there is none. `heads`: the first row of another
+    speaker. `place` is the turn as people name it, such as `3` or `NAME/3`; for a mark that was set
+    during a turn, that turn. `dropped` is the place of a result that was dropped from view, such as
+    `3.2`.
     """
 
     kind: RowKind

@@ -96,6 +96,7 @@ class Timeline:
         self._place: dict[TurnRef, int] = {}
         self._open: int | None = None
         self._opened_at = 0
+        self._retried: int | None = None  # the row of a retry whose turn has not started yet
         self._calls: dict[str, int] = {}
         self._speaker = ""
         self._summary: EventRef | None = None
@@ -228,6 +229,8 @@ class Timeline:
                 self._step(version)
                 place = event.mark or event.place if event.cause == "rewind" else ""
                 self._jumped(recorded, event.context, f"/{event.cause} {place}".rstrip())
+                if event.cause == "retry":
+                    self._retried = len(self.rows) - 1
             case events.ContextReverted():
                 self._step(version)
                 self._jumped(recorded, event.context, "/revert")
@@ -264,6 +267,10 @@ class Timeline:
     ) -> None:
         self._open = len(self.turns)
         self.turns.append(PlacedTurn(parent, place))
+        if self._retried is not None:
+            self.rows[self._retried] = structs.replace(self.rows[self._retried], turn=self._open)
+            self._updated.append(self._retried)
+            self._retried = None
         self._speaker = ""
         self._calls.clear()
         for number, part in enumerate(prompt):
@@ -472,6 +479,7 @@ class Timeline:
 
     def _step(self, version: int) -> None:
         """A context command that `/undo` takes back."""
+        self._retried = None
         self._undo = [*self._undo, version][-UNDO_DEPTH:]
         self._redo.clear()
 
@@ -489,6 +497,7 @@ class Timeline:
 
     def _take_step(self, taken: list[int], given: list[int], version: int) -> None:
         """Moves a step from one stack to the other, at the version of the undo or redo."""
+        self._retried = None
         if taken:  # a timeline of the last events alone does not know the older steps
             step = taken.pop()
             if step in self._by_window:

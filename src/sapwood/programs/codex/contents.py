@@ -74,7 +74,7 @@ def patch_of(patch: str) -> tuple[int, int]:
     >>> patch_of("*** Update File: a.py\\n@@\\n-x = 1\\n+x = 2\\n+y = 3")
     (2, 1)
     """
-    signs = [line[:1] for line in patch.splitlines() if line[:3] not in ("+++", "---")]
+    signs = [line[:1] for line in patch.splitlines()]  # a patch of Codex has no `---` or `+++`
     return signs.count("+"), signs.count("-")
 
 

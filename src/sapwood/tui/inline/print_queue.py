@@ -108,7 +108,7 @@ class PrintQueue:
 
     def _clipped(self, turns: Sequence[int]) -> str:
         timeline = self._timeline
-        seen = next((r for r in timeline.rows if r.turn >= 0 and self._sees(r)), None)
+        seen = next((r for r in timeline.rows if r.turn >= 0 and r.place and self._sees(r)), None)
         place = f" #{seen.place}" if seen else ""
         return divider_label(divider_for(timeline, turns), place=place)
 

@@ -42,6 +42,7 @@ from sapwood.core.timeline.rows import (
 )
 from sapwood.core.token_count import show_tokens
 from sapwood.core.turn import Result
+from sapwood.display.diff_lines import diff_lines
 from sapwood.display.quantities import ago
 from sapwood.display.text import cut, one_line, plain, visible, without_colours
 from sapwood.tui.transcript.row_renderer import (
@@ -250,11 +251,11 @@ class Painter(RowRenderer):
     def _diff(self, diff: str, max_lines: int) -> Iterable[RenderableType]:
         """The change that a call made to a file, at most so many lines of it."""
         colours = self.colours
-        styles = {"+": colours.model, "-": colours.error}
-        lines = diff.split("\n")[2:] if diff else []  # without the two lines that name the file
+        styles = {"added": colours.model, "removed": colours.error}
+        lines = [line for line in diff_lines(diff) if line.kind != "file"] if diff else []
         for line in lines[:max_lines]:
-            text = visible(line).expandtabs(4)
-            style = styles.get(line[:1], colours.faint)
+            text = visible(line.text).expandtabs(4)
+            style = styles.get(line.kind, colours.faint)
             yield Words(f"  {text}", style=style, no_wrap=True, overflow="ellipsis")
         if len(lines) > max_lines:
             yield Words(

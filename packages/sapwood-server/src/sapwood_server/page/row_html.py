@@ -29,6 +29,7 @@ from sapwood.core.timeline.rows import (
 )
 from sapwood.core.token_count import Count, show
 from sapwood.core.turn import Result
+from sapwood.display.diff_lines import diff_lines
 from sapwood.display.text import without_colours
 from sapwood_server.page.html_text import attribute, clock_time, line, markdown, text, time_ago, who
 from sapwood_server.problems import SETUP, before_shell
@@ -386,7 +387,6 @@ def _banner(content: row_content.HiddenMessages, row: Banner, now: int) -> tuple
     return "sumbox", f'<div class="row summary{out}">{inside}</div>{_request(content.request)}'
 
 
-_HUNK = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)")
 _MAX_DIFF_LINES = 600
 
 
@@ -397,25 +397,26 @@ def diff_html(diff: str) -> tuple[int, int, str]:
     added = removed = 0
     old = new = 0
     rows: list[str] = []
-    for each in diff.split("\n"):
-        if found := _HUNK.match(each):
-            old, new = int(found[1]), int(found[2])
-            rows.append(f'<div class="hunk">{line(each)}</div>')
-        elif each.startswith(("--- ", "+++ ")) or not each:
-            continue
-        elif each.startswith("+"):
-            added += 1
-            rows.append(_line("add", "", str(new or ""), "+", each[1:]))
-            new += 1 if new else 0
-        elif each.startswith("-"):
-            removed += 1
-            rows.append(_line("del", str(old or ""), "", "−", each[1:]))
-            old += 1 if old else 0
-        elif each.startswith("\\"):  # it is about the line before, and not a line of the file
-            rows.append(_line("faint", "", "", "", each))
-        else:
-            rows.append(_line("", str(old or ""), str(new or ""), "", each[1:]))
-            old, new = old + bool(old), new + bool(new)
+    for each in diff_lines(diff):
+        match each.kind:
+            case "hunk":
+                old, new = each.old, each.new
+                rows.append(f'<div class="hunk">{line(each.text)}</div>')
+            case "added":
+                added += 1
+                rows.append(_line("add", "", str(new or ""), "+", each.text[1:]))
+                new += bool(new)
+            case "removed":
+                removed += 1
+                rows.append(_line("del", str(old or ""), "", "−", each.text[1:]))
+                old += bool(old)
+            case "note":
+                rows.append(_line("faint", "", "", "", each.text))
+            case "text" if each.text:
+                rows.append(_line("", str(old or ""), str(new or ""), "", each.text[1:]))
+                old, new = old + bool(old), new + bool(new)
+            case "text" | "file":
+                pass
     more = len(rows) - _MAX_DIFF_LINES
     if more > 0:
         rows = [*rows[:_MAX_DIFF_LINES], f'<div class="hunk">… {more:,} more lines</div>']
