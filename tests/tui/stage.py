@@ -114,6 +114,24 @@ async def until(
 
 
 @asynccontextmanager
+async def running(
+    app: SapwoodApp, size: tuple[int, int] = (120, 36), server: ScriptedModel | None = None
+) -> AsyncGenerator[Stage]:
+    """Runs an application, and ends its workers before its widgets, which they may look for."""
+    try:
+        async with app.run_test(size=size):
+            pilot = SettledPilot(app)
+            await pilot.pause()
+            try:
+                yield Stage(app, pilot, server)
+            finally:
+                app.workers.cancel_all()
+                await asyncio.gather(*(each.wait() for each in app.workers), return_exceptions=True)
+    finally:
+        await app.controller.close()
+
+
+@asynccontextmanager
 async def on_stage(
     agent: AgentId | None = None,
     *,
@@ -135,12 +153,9 @@ async def on_stage(
         )
         app = SapwoodApp(connected, config, {"anthropic": "sk-test"}, folder, agent)
         try:
-            async with app.run_test(size=size):
-                pilot = SettledPilot(app)
-                await pilot.pause()
-                yield Stage(app, pilot, server)
+            async with running(app, size, server) as stage:
+                yield stage
         finally:
-            await app.controller.close()
             if connection is None:
                 await connected.close()
         assert server.rejections == []

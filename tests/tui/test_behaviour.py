@@ -1,5 +1,6 @@
 """How the screen behaves in company: other processes, other terminals, other folders."""
 
+import asyncio
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,22 @@ async def test_narrow_terminals_do_without_the_sidebar() -> None:
         await stage.pilot.press("ctrl+b")
         await stage.sees("AGENTS")
     await connection.close()
+
+
+async def test_a_worker_of_the_screen_ends_before_its_widgets_are_removed() -> None:
+    notices: list[int] = []
+    async with on_stage() as stage:
+        screen = stage.conversation
+
+        async def wait() -> None:
+            try:
+                await asyncio.Event().wait()
+            finally:
+                notices.append(len(screen.query("#notice")))
+
+        screen.run_worker(wait())
+        await stage.pilot.pause()
+    assert notices == [1]
 
 
 async def test_the_key_bar_is_made_anew_only_when_its_keys_change() -> None:

@@ -11,7 +11,7 @@ from sapwood.config.api_keys import keys_file, load_keys, save_key
 from sapwood.config.config_file import Config
 from sapwood.tui.app import SapwoodApp
 from scripted_model import ScriptedModel
-from tests.tui.stage import MODEL, SettledPilot, Stage, until
+from tests.tui.stage import MODEL, running, until
 
 
 @pytest.fixture(autouse=True)
@@ -29,8 +29,8 @@ async def test_a_model_is_chosen_and_its_key_stored_for_its_owner_alone() -> Non
         urls = {"anthropic": server.anthropic_url}
         config = Config(database=":memory:", base_urls=urls)
         app = SapwoodApp(connection, config, {}, "project")
-        async with app.run_test(size=(120, 36)) as pilot:
-            stage = Stage(app, pilot)
+        async with running(app) as stage:
+            pilot = stage.pilot
             await stage.sees("Welcome to Sapwood")
             await pilot.press("enter")
             await stage.sees("Paste your API key for Anthropic")
@@ -45,7 +45,6 @@ async def test_a_model_is_chosen_and_its_key_stored_for_its_owner_alone() -> Non
             assert app.controller.config.model == "claude-sonnet-5-5"
     assert load_keys() == {"anthropic": "sk-secret"}
     assert stat.S_IMODE(keys_file().stat().st_mode) == 0o600
-    await app.controller.close()
     await connection.close()
 
 
@@ -54,30 +53,28 @@ async def test_without_a_network_the_key_is_kept_and_the_screen_says_so() -> Non
     with ScriptedModel() as server:
         urls = {"anthropic": server.anthropic_url}
     app = SapwoodApp(connection, Config(database=":memory:", base_urls=urls), {}, "project")
-    async with app.run_test(size=(120, 36)) as pilot:
-        stage = Stage(app, pilot)
+    async with running(app) as stage:
+        pilot = stage.pilot
         await stage.sees("Welcome to Sapwood")
         await pilot.press("enter")
         await stage.sees("Paste your API key for Anthropic")
         await pilot.press(*"sk-secret", "enter")
         await stage.sees("The API key is stored, but could not be tested:")
     assert load_keys() == {"anthropic": "sk-secret"}
-    await app.controller.close()
     await connection.close()
 
 
 async def test_a_server_on_this_machine_needs_no_key() -> None:
     connection = await connect(":memory:")
     app = SapwoodApp(connection, Config(database=":memory:"), {}, "project")
-    async with app.run_test(size=(120, 36)) as pilot:
-        stage = Stage(app, pilot)
+    async with running(app) as stage:
+        pilot = stage.pilot
         await stage.sees("another OpenAI-compatible server")
         await pilot.press("up", "enter")
         await stage.sees("Address and model")
         await pilot.press(*"http://localhost:1/v1", "space", *"llama", "enter")
         await until(lambda: app.screen is app.conversation)
         assert app.controller.config.model == "compatible:llama"
-    await app.controller.close()
     await connection.close()
 
 
@@ -86,9 +83,8 @@ async def test_a_server_on_this_machine_answers_without_a_restart() -> None:
     with ScriptedModel() as server:
         server.replies(["Hello from this machine."])
         app = SapwoodApp(connection, Config(database=":memory:"), {}, "/tmp/project")
-        async with app.run_test(size=(120, 36)):
-            pilot = SettledPilot(app)
-            stage = Stage(app, pilot)
+        async with running(app) as stage:
+            pilot = stage.pilot
             await stage.sees("another OpenAI-compatible server")
             await pilot.press("up", "enter")
             await stage.sees("Address and model")
@@ -97,16 +93,14 @@ async def test_a_server_on_this_machine_answers_without_a_restart() -> None:
             await until(lambda: app.screen is app.conversation)
             await stage.type("Hello?")
             await stage.sees("Hello from this machine.")
-        await app.controller.close()
     await connection.close()
 
 
 async def test_a_mistyped_model_is_not_taken() -> None:
     connection = await connect(":memory:")
     app = SapwoodApp(connection, Config(database=":memory:"), {}, "project")
-    async with app.run_test(size=(120, 36)):
-        pilot = SettledPilot(app)
-        stage = Stage(app, pilot)
+    async with running(app) as stage:
+        pilot = stage.pilot
         await stage.sees("Welcome to Sapwood")
         await pilot.press(*"banana", "enter")
         await stage.sees("There is no model 'banana'")
@@ -118,7 +112,6 @@ async def test_a_mistyped_model_is_not_taken() -> None:
         await stage.sees("Paste your API key for OpenAI")
         await pilot.press("ctrl+c")
         await until(lambda: app.screen is app.conversation)
-    await app.controller.close()
     await connection.close()
 
 
@@ -126,9 +119,8 @@ async def test_after_esc_a_model_can_be_chosen_by_its_command() -> None:
     connection = await connect(":memory:")
     keys = {"openai": "sk-test-key"}
     app = SapwoodApp(connection, Config(database=":memory:"), keys, "project")
-    async with app.run_test(size=(120, 36)):
-        pilot = SettledPilot(app)
-        stage = Stage(app, pilot)
+    async with running(app) as stage:
+        pilot = stage.pilot
         await stage.sees("Welcome to Sapwood")
         await pilot.press("escape")
         await stage.type("/model gpt-banana")
@@ -139,7 +131,6 @@ async def test_after_esc_a_model_can_be_chosen_by_its_command() -> None:
         state = await app.controller.state()
         assert state is not None
         assert state.settings.model == "gpt-5"
-    await app.controller.close()
     await connection.close()
 
 
@@ -151,9 +142,8 @@ async def test_a_rejected_key_can_be_corrected_where_it_failed() -> None:
         )
         save_key("anthropic", "sk-the-wrong-one")
         app = SapwoodApp(connection, config, load_keys(), "/tmp/project")
-        async with app.run_test(size=(120, 36)):
-            pilot = SettledPilot(app)
-            stage = Stage(app, pilot)
+        async with running(app) as stage:
+            pilot = stage.pilot
             await stage.type("Hello?")
             await stage.sees("Anthropic rejected the API key (from keys.toml).")
             await stage.sees("Paste your API key for Anthropic")
@@ -165,7 +155,6 @@ async def test_a_rejected_key_can_be_corrected_where_it_failed() -> None:
             await pilot.press("up", "enter")
             await stage.sees("Hello!")
         assert load_keys() == {"anthropic": "sk-the-right-one"}
-        await app.controller.close()
     await connection.close()
 
 
@@ -175,9 +164,8 @@ async def test_a_message_without_a_model_brings_the_welcome_back() -> None:
         server.replies(["Hello!"])
         config = Config(database=":memory:", base_urls={"anthropic": server.anthropic_url})
         app = SapwoodApp(connection, config, {}, "/tmp/project")
-        async with app.run_test(size=(80, 24)):
-            pilot = SettledPilot(app)
-            stage = Stage(app, pilot)
+        async with running(app, (80, 24)) as stage:
+            pilot = stage.pilot
             await stage.sees("Welcome to Sapwood")
             await pilot.press("escape")
             await stage.type("/mark HERE")  # a conversation that has no model
@@ -189,7 +177,6 @@ async def test_a_message_without_a_model_brings_the_welcome_back() -> None:
             await until(lambda: app.screen is app.conversation)
             await pilot.press("enter")
             await stage.sees("Hello!")
-        await app.controller.close()
     await connection.close()
 
 
@@ -198,9 +185,8 @@ async def test_a_model_without_a_key_asks_for_the_key() -> None:
     with ScriptedModel(key="sk-secret") as server:
         config = Config(database=":memory:", base_urls={"anthropic": server.anthropic_url})
         app = SapwoodApp(connection, config, {}, "/tmp/project")
-        async with app.run_test(size=(80, 24)):
-            pilot = SettledPilot(app)
-            stage = Stage(app, pilot)
+        async with running(app, (80, 24)) as stage:
+            pilot = stage.pilot
             await stage.sees("Welcome to Sapwood")
             await pilot.press("escape")
             await stage.type("/model claude-sonnet-5-5")
@@ -213,19 +199,17 @@ async def test_a_model_without_a_key_asks_for_the_key() -> None:
             state = await app.controller.state()
             assert state is not None
             assert state.settings.model == "claude-sonnet-5-5"
-        await app.controller.close()
     await connection.close()
 
 
 async def test_without_a_model_one_can_look_around_and_is_told_what_is_missing() -> None:
     connection = await connect(":memory:")
     app = SapwoodApp(connection, Config(database=":memory:"), {}, "project")
-    async with app.run_test(size=(120, 36)) as pilot:
-        stage = Stage(app, pilot)
+    async with running(app) as stage:
+        pilot = stage.pilot
         await stage.sees("Welcome to Sapwood")
         await pilot.press("escape")
         await stage.type("Hello?")
         await stage.sees("No model is set. To choose one, type: /model claude-sonnet-5-5")
         assert app.conversation.composer.text == "Hello?"
-    await app.controller.close()
     await connection.close()

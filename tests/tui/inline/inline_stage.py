@@ -15,7 +15,7 @@ from sapwood.core.ids import AgentId
 from sapwood.tui.inline.app import InlineApp
 from scripted_model import ScriptedModel
 from tests.tui.inline.terminal import PlainTerminal
-from tests.tui.stage import MODEL, SettledPilot, until
+from tests.tui.stage import MODEL, running, until
 
 # pyright: reportPrivateUsage=false
 
@@ -122,12 +122,9 @@ async def on_inline_stage(
         app = _App(connected, config, {"anthropic": "sk-test"}, "/tmp/project", agent)
         app.terminal = terminal
         try:
-            async with app.run_test(size=size):
-                pilot = SettledPilot(app)
-                await pilot.pause()
-                yield InlineStage(app, pilot, terminal, server)
+            async with running(app, size) as stage:
+                yield InlineStage(app, stage.pilot, terminal, server)
         finally:
-            await app.controller.close()
             if connection is None:
                 await connected.close()
         assert server.rejections == []
