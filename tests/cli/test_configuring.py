@@ -208,6 +208,23 @@ def test_an_address_that_cannot_be_read_is_not_shown(sapwood: Sapwooder) -> None
     assert "oak" not in sapwood("config").out
 
 
+def test_a_server_with_a_bad_name_is_not_added_and_stops_nothing_if_it_is_there(
+    sapwood: Sapwooder, home: Path
+) -> None:
+    ran = sapwood("config", "set", "servers.a__b.command", '["x"]')
+    assert ran.code == 2
+    assert "cannot be named 'a__b': its name contains '__'" in ran.err
+    assert "Choose another name. Nothing was changed." in ran.err
+    file = home / ".config/sapwood/config.toml"
+    assert not file.exists()
+    file.parent.mkdir(parents=True)
+    file.write_text("[servers.a__b]\ncommand = ['x']\n")
+    assert sapwood("config", "set", "model", "gpt-5").code == 0
+    assert sapwood("config", "set", "servers.a_.command", '["x"]').code == 0
+    assert "'c__d'" in sapwood("config", "set", "servers.c__d.command", '["x"]').err
+    assert sapwood("config", "get", "model").out == "gpt-5\n"
+
+
 def test_no_value_on_stdin_changes_nothing(sapwood: Sapwooder, home: Path) -> None:
     ran = sapwood("config", "set", "model", "-", stdin="\n")
     assert ran.code == 2

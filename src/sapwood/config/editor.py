@@ -20,6 +20,7 @@ from sapwood.config.config_file import (
 )
 from sapwood.config.database_address import shown_address
 from sapwood.config.known_settings import KnownSetting, path_of, settings_of, unknown_setting
+from sapwood.config.server_names import server_name_problems
 from sapwood.config.toml_edit import (
     CannotEditToml,
     KeyPath,
@@ -130,12 +131,12 @@ def set_setting(name: str, typed: str, environ: Mapping[str, str] = os.environ) 
     """
     file, text = config_file(environ), read_config(environ)
     path = setting_path(name)
-    parse_config(text, file)
+    before = parse_config(text, file)
     problem = ""
     for value in _readings(typed):
         try:
             edited = _with_values(text, path, value)
-            parse_config(edited, file)
+            changed = parse_config(edited, file)
         except CannotEditToml:
             problem = problem or (
                 f"Sapwood cannot edit {file}, because of how it is written. Change it in an editor."
@@ -143,6 +144,7 @@ def set_setting(name: str, typed: str, environ: Mapping[str, str] = os.environ) 
         except ConfigError as error:
             problem = problem or str(error.__cause__ or error)
         else:
+            _require_server_names(before, changed)
             write_config_file(file, edited, mode=_mode(edited))
             return Setting(name, value, str(file))
     setting = next(each for each in known_settings() if each.path_in(name))
@@ -154,6 +156,16 @@ def set_setting(name: str, typed: str, environ: Mapping[str, str] = os.environ) 
     raise ConfigError(
         f"'{name}' cannot be {value}: {problem.rstrip('.')}. Nothing was changed.{instead}"
     )
+
+
+def _require_server_names(before: Config, changed: Config) -> None:
+    """Raises `ConfigError` for an MCP server that the change adds and that could not be used."""
+    for name, problem in server_name_problems(changed.servers).items():
+        if name not in before.servers:
+            raise ConfigError(
+                f"An MCP server cannot be named '{name}': {problem}. Choose another name. Nothing "
+                "was changed."
+            )
 
 
 def unset_setting(name: str, environ: Mapping[str, str] = os.environ) -> Path:
