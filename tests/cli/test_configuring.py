@@ -169,6 +169,62 @@ def test_a_new_file_with_a_secret_is_for_its_owner_alone(
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
+def test_no_password_of_an_address_is_printed_unless_it_is_asked_for(
+    sapwood: Sapwooder, home: Path
+) -> None:
+    address = "postgresql://me:oak-ash-2024@db.example/agents"
+    file = home / ".config/sapwood/config.toml"
+    shown = "postgresql://me:…@db.example/agents"
+    ran = sapwood("config", "set", "database", address)
+    assert ran.out == f"database = {shown}  ({file})\n"
+    assert sapwood("config", "get", "database").out == f"{shown}\n"
+    assert sapwood("config", "get", "database", "--secrets").out == f"{address}\n"
+    wrong = sapwood("config", "set", "workers", address)
+    assert wrong.code == 2
+    assert "oak-ash" not in wrong.out + wrong.err
+
+
+def test_a_longer_text_with_an_address_keeps_its_lines(sapwood: Sapwooder) -> None:
+    text = "See https://docs.example/a\nand\thttps://me:oak@docs.example/b."
+    sapwood("config", "set", "compaction.keep", text)
+    printed = sapwood("config", "get", "compaction.keep").out
+    assert printed == "See https://docs.example/a\nand\thttps://me:…@docs.example/b.\n"
+
+
+def test_a_table_is_printed_without_its_tokens(sapwood: Sapwooder) -> None:
+    table = '{url = "https://me:oak@docs.example", headers = {Authorization = "Bearer ash"}}'
+    said = sapwood("config", "set", "servers.docs", table).out
+    said += sapwood("config", "get", "servers.docs").out
+    said += sapwood("config", "get", "servers.docs.headers.Authorization").out
+    assert "oak" not in said
+    assert "ash" not in said
+    assert said.count('url = "https://me:…@docs.example"') == 2
+    assert "Bearer ash" in sapwood("config", "get", "servers.docs", "--secrets").out
+
+
+def test_an_address_that_cannot_be_read_is_not_shown(sapwood: Sapwooder) -> None:
+    ran = sapwood("config", "set", "base_urls.den", "http://me:oak@[den")
+    assert "oak" not in ran.out + ran.err
+    assert "oak" not in sapwood("config").out
+
+
+def test_a_server_with_a_bad_name_is_not_added_and_stops_nothing_if_it_is_there(
+    sapwood: Sapwooder, home: Path
+) -> None:
+    ran = sapwood("config", "set", "servers.a__b.command", '["x"]')
+    assert ran.code == 2
+    assert "cannot be named 'a__b': its name contains '__'" in ran.err
+    assert "Choose another name. Nothing was changed." in ran.err
+    file = home / ".config/sapwood/config.toml"
+    assert not file.exists()
+    file.parent.mkdir(parents=True)
+    file.write_text("[servers.a__b]\ncommand = ['x']\n")
+    assert sapwood("config", "set", "model", "gpt-5").code == 0
+    assert sapwood("config", "set", "servers.a_.command", '["x"]').code == 0
+    assert "'c__d'" in sapwood("config", "set", "servers.c__d.command", '["x"]').err
+    assert sapwood("config", "get", "model").out == "gpt-5\n"
+
+
 def test_no_value_on_stdin_changes_nothing(sapwood: Sapwooder, home: Path) -> None:
     ran = sapwood("config", "set", "model", "-", stdin="\n")
     assert ran.code == 2

@@ -76,7 +76,7 @@ def test_a_documented_setting_is_set_read_back_and_removed(name: str, sapwood: S
         ran = sapwood("config", "set", table, toml_value(given))
     assert ran.code == 0, ran.err
     assert load_config() != before
-    got = sapwood("config", "get", typed_name).out.strip()
+    got = sapwood("config", "get", typed_name, "--secrets").out.strip()
     if isinstance(value, dict):
         assert value.items() <= tomllib.loads(f"value = {got}")["value"].items()
     else:

@@ -126,7 +126,7 @@ def test_going_on_with_it_here_needs_a_fork(sapwood: Sapwooder, claude: ClaudeFi
     sapwood("import")
     ran = sapwood("run", "--agent", SESSION, "-p", "Why?")
     assert ran.code == 1
-    assert "or sapwood fork" in ran.err
+    assert "sapwood fork" in ran.err
     assert sapwood("fork", SESSION, "--name", "mine").code == 0
     assert "In tall trees." in sapwood("show", "mine").out
     assert "There is no agent yet" not in sapwood("run", "--continue", "-p", "Why?").err

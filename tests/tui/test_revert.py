@@ -75,6 +75,17 @@ async def test_completion_offers_the_turns_that_changed_files(tmp_path: Path) ->
     await connection.close()
 
 
+async def test_an_agent_that_there_is_not_is_refused_before_the_screen_asks() -> None:
+    async with on_stage() as stage:
+        stage.server.replies(["In trees."])
+        await stage.type("Where do herons nest?")
+        await stage.sees("In trees.")
+        await stage.type("/kill nobody")
+        await stage.sees("There is no agent 'nobody'")
+        assert "Press enter again" not in stage.screen()
+        assert stage.conversation.composer.text == "/kill nobody"
+
+
 async def test_a_revert_that_is_not_confirmed_changes_nothing(tmp_path: Path) -> None:
     connection = await connect(":memory:")
     agent = await worked(Sapwood(connection), repository(tmp_path))

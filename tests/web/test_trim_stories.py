@@ -208,9 +208,35 @@ def test_files_go_back_to_before_a_turn_that_was_pruned(stage: Stage) -> None:
     stage.idle()
     stage.command("/clear 1")
     stage.page.wait_for_selector(FOLD)
+    stage.type(f"/revert {turn}")
+    expect(stage.page.locator("#says")).to_contain_text("Send it again to do it.")
+    expect(stage.page.locator("#message")).to_have_value(f"/revert {turn}")
+    assert notes.read_text() == "changed\n"
     stage.command(f"/revert {turn}")
     expect(stage.page.locator("#says")).to_contain_text(re.compile("revert|took", re.I))
     assert notes.read_text() == "first\n"
+
+
+def test_an_agent_is_killed_when_it_was_sent_twice_and_an_unknown_one_is_refused(
+    stage: Stage,
+) -> None:
+    stage.begin(TURNS[0])
+    says = stage.page.locator("#says")
+    stage.command("/fork")
+    child = (stage.page.locator("#side .tree a").first.get_attribute("href") or "").rpartition("/")[
+        2
+    ]
+    stage.type("/kill nobody")
+    expect(says).to_contain_text("There is no agent 'nobody'")
+    stage.type(f"/kill {child}")
+    expect(says).to_have_text(
+        "/kill ends the agent and all its descendants permanently. Send it again to do it."
+    )
+    stage.command("/mark HERE")  # what is sent in between takes the question back
+    stage.type(f"/kill {child}")
+    expect(says).to_contain_text("Send it again")
+    stage.command(f"/kill {child}")
+    expect(says).to_contain_text("Killed")
 
 
 def test_a_fork_from_a_mark_by_click_sees_what_came_after_it(stage: Stage) -> None:

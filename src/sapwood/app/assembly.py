@@ -244,15 +244,19 @@ def server_toolboxes(
     *,
     start_timeout: float | None = None,
     operator: bool = False,
+    beside: Iterable[str] = (),
 ) -> "list[McpToolbox]":
     """Returns a toolbox for each MCP server. A server starts when its tools are first listed.
 
     `gate` makes what decides about the calls of one toolbox. With `operator`, they are for people
-    of other spaces, who cannot log in to a server.
+    of other spaces, who cannot log in to a server. `beside` are all servers of the configuration,
+    if not all are wanted: a server whose tools could pose as those of another has none.
     """
+    from sapwood.config.server_names import server_name_problems
     from sapwood.workspace.mcp_client.mcp_connection import McpEndpoint
     from sapwood.workspace.mcp_client.mcp_toolbox import McpToolbox, ToolChoice
 
+    problems = server_name_problems(beside or servers)
     timeout = McpEndpoint().start_timeout if start_timeout is None else start_timeout
     return [
         McpToolbox(
@@ -267,6 +271,7 @@ def server_toolboxes(
             ),
             gate() if gate else None,
             ToolChoice(server.enabled_tools, server.disabled_tools),
+            problems.get(name, ""),
         )
         for name, server in servers.items()
     ]
@@ -363,7 +368,7 @@ def _confined_toolbox(
     servers = {name: server for name, server in config.servers.items() if server.spaces}
     parts: list[Toolbox] = [
         *_question_tool(approve, secrets),
-        *server_toolboxes(servers, gate, operator=True),
+        *server_toolboxes(servers, gate, operator=True, beside=config.servers),
     ]
     if folder.path:
         tools = WorkspaceToolbox(

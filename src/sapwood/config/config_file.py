@@ -30,7 +30,6 @@ from sapwood.config.serve_settings import (
     Share,
     explained,
 )
-from sapwood.config.server_names import server_name_problem
 from sapwood.core.errors import LogError, SapwoodError
 from sapwood.core.settings import PermissionMode, Settings
 from sapwood.private_files import private_folder
@@ -557,10 +556,6 @@ class Config(Struct, frozen=True, forbid_unknown_fields=True):
     folders_network: Annotated[
         bool, explained("Whether shell commands in these folders may use the network.")
     ] = False
-
-    def __post_init__(self) -> None:
-        if problem := server_name_problem(self.servers):
-            raise ValueError(problem)
 
     @property
     def address(self) -> str:

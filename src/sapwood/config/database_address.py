@@ -73,9 +73,13 @@ def shown_address(address: str) -> str:
     >>> shown_address("postgresql://ada:secret@db.example/team")
     'postgresql://ada:…@db.example/team'
     """
-    if "://" not in address:
+    scheme, is_url, _ = address.partition("://")
+    if not is_url:
         return address
-    parts = urlsplit(address)
+    try:
+        parts = urlsplit(address)
+    except ValueError:  # nobody knows where the password ends
+        return f"{scheme}://…"
     user, _, host = parts.netloc.rpartition("@")
     name, colon, _ = user.partition(":")
     if not colon and len(name) >= _LONG_NAME:

@@ -1,13 +1,14 @@
 """Lists the settings of the configuration with their origins, and changes them in its file."""
 
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sapwood.config.config_file import (
     Config,
@@ -19,6 +20,7 @@ from sapwood.config.config_file import (
 )
 from sapwood.config.database_address import shown_address
 from sapwood.config.known_settings import KnownSetting, path_of, settings_of, unknown_setting
+from sapwood.config.server_names import server_name_problems
 from sapwood.config.toml_edit import (
     CannotEditToml,
     KeyPath,
@@ -62,9 +64,31 @@ def shown_value(setting: Setting, config: Config) -> str:
     """A value to show: secrets are hidden, and the default database is spelled out."""
     if setting.name == "database":
         return shown_address(config.address)
-    if holds_secret(setting.name, setting.value):
-        return "set"
-    return _without_passwords(setting.value) if "://" in setting.typed else setting.typed
+    return without_secrets(setting).typed
+
+
+def without_secrets(setting: Setting) -> Setting:
+    """The setting with `set` for each secret, and without the passwords of addresses."""
+    return structs.replace(setting, value=_masked(setting.name, setting.value))
+
+
+_URL = re.compile(r"^[a-z][a-z0-9+.-]*://.*$|\S+://\S+", re.ASCII | re.IGNORECASE)
+"""A value that is an address, to its end, or an address within a longer text."""
+
+
+def _masked(name: str, value: object) -> object:
+    match value:
+        case dict():
+            table = cast("dict[str, object]", value)
+            return {key: _masked(f"{name}.{key}", inner) for key, inner in table.items()}
+        case _ if holds_secret(name, value):
+            return "set"
+        case list():
+            return [_masked(name, item) for item in cast("list[object]", value)]
+        case str():
+            return _URL.sub(lambda found: shown_address(found[0]), value)
+        case _:
+            return value
 
 
 def holds_secret(name: str, value: object) -> bool:
@@ -74,21 +98,11 @@ def holds_secret(name: str, value: object) -> bool:
 
 def _mode(text: str) -> int:
     """The rights of a file with this text: with a secret in it, for its owner alone."""
-    settings = [Setting(name, value) for name, value in _flat(parse_toml(text))]
+    values = _flat(parse_toml(text))
     has_secret = any(
-        holds_secret(each.name, each.value)
-        or ("://" in each.typed and _without_passwords(each.value) != each.typed)
-        for each in settings
+        holds_secret(name, value) or _masked(name, value) != value for name, value in values
     )
     return 0o600 if has_secret else 0o644
-
-
-def _without_passwords(value: object) -> str:
-    """The value as a user would type it, without the passwords of URLs."""
-    if isinstance(value, str):
-        return shown_address(value)
-    items = cast("list[object]", value) if isinstance(value, list) else [value]
-    return toml_value([shown_address(item) if isinstance(item, str) else item for item in items])
 
 
 def get_setting(name: str, environ: Mapping[str, str] = os.environ) -> Setting:
@@ -117,12 +131,12 @@ def set_setting(name: str, typed: str, environ: Mapping[str, str] = os.environ) 
     """
     file, text = config_file(environ), read_config(environ)
     path = setting_path(name)
-    parse_config(text, file)
+    before = parse_config(text, file)
     problem = ""
     for value in _readings(typed):
         try:
             edited = _with_values(text, path, value)
-            parse_config(edited, file)
+            changed = parse_config(edited, file)
         except CannotEditToml:
             problem = problem or (
                 f"Sapwood cannot edit {file}, because of how it is written. Change it in an editor."
@@ -130,16 +144,28 @@ def set_setting(name: str, typed: str, environ: Mapping[str, str] = os.environ) 
         except ConfigError as error:
             problem = problem or str(error.__cause__ or error)
         else:
+            _require_server_names(before, changed)
             write_config_file(file, edited, mode=_mode(edited))
             return Setting(name, value, str(file))
     setting = next(each for each in known_settings() if each.path_in(name))
     if problem.startswith(("Expected", "Invalid enum value")):
         problem = f"it takes {setting.values}"
     instead = _whole_setting(name)
-    value = "this value" if holds_secret(name, typed) else repr(typed)
+    shown = without_secrets(Setting(name, typed)).typed
+    value = "this value" if holds_secret(name, typed) else repr(shown)
     raise ConfigError(
         f"'{name}' cannot be {value}: {problem.rstrip('.')}. Nothing was changed.{instead}"
     )
+
+
+def _require_server_names(before: Config, changed: Config) -> None:
+    """Raises `ConfigError` for an MCP server that the change adds and that could not be used."""
+    for name, problem in server_name_problems(changed.servers).items():
+        if name not in before.servers:
+            raise ConfigError(
+                f"An MCP server cannot be named '{name}': {problem}. Choose another name. Nothing "
+                "was changed."
+            )
 
 
 def unset_setting(name: str, environ: Mapping[str, str] = os.environ) -> Path:

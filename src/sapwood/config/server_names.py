@@ -15,28 +15,29 @@ def as_tool_name(text: str) -> str:
     return _NOT_IN_TOOL_NAMES.sub("_", text)
 
 
-def server_name_problem(names: Iterable[str]) -> str:
-    """Why a tool of one server could pose as that of another; empty if none can.
+def server_name_problems(names: Iterable[str]) -> dict[str, str]:
+    """Why tools of a server could pose as those of another, by the name of the server.
 
-    The first `__` of a tool's name ends the server's part, if no such part contains `__` or ends
-    with `_`.
+    The first `__` of a tool's name ends the server's part, if no such part contains `__`, and none
+    is another one with a `_` behind it.
 
-    >>> server_name_problem(["docs", "my_wood"])
-    ''
+    >>> server_name_problems(["docs", "my_wood", "my__wood"]).keys()
+    dict_keys(['my__wood'])
     """
+    names = list(names)
+    problems: dict[str, str] = {}
     known: dict[str, str] = {}
+    first = {as_tool_name(name): name for name in reversed(names)}
     for name in names:
         part = as_tool_name(name)
-        if "__" in part or part.endswith("_"):
-            return (
-                f"the name of MCP server '{name}' contains '__' or ends with '_', so a tool of "
-                "another server could have the name of one of its tools. Rename it, also in your "
-                "permission rules"
+        other = known.get(part) or (first.get(part[:-1]) if part.endswith("_") else None)
+        if "__" in part:
+            problems[name] = (
+                "its name contains '__', so a tool of another server could have the name of one of "
+                "its tools"
             )
-        if part in known:
-            return (
-                f"tools of the MCP servers '{known[part]}' and '{name}' would have the same names. "
-                "Rename one of the servers"
-            )
-        known[part] = name
-    return ""
+        elif other is not None:
+            problems[name] = f"its tools could have the same names as those of '{other}'"
+        else:
+            known[part] = name
+    return problems

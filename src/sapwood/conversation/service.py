@@ -13,6 +13,7 @@ from contextlib import suppress
 from msgspec import Struct, structs
 
 from sapwood.conversation import answers
+from sapwood.conversation.agent_lookup import find
 from sapwood.conversation.call import Call, Caller, ModelCall, Person, ProgramSessions, Services
 from sapwood.conversation.handlers import (
     agents,
@@ -530,6 +531,23 @@ class ConversationService:
                 workspace = self.services.workspace_of(state)
             custom = custom_names(await self.services.read_custom_commands(workspace))
         return accepted(parse(text, shell=shell, custom=custom))
+
+    async def question_before(self, agent: AgentId, script: Script) -> str:
+        """What a screen says before it runs these steps, and runs them if it is confirmed; or ''.
+
+        Raises `RefusedError` if a step that has to be confirmed names an agent that there is not.
+        """
+        question = ""
+        space = self.services.space
+        for step in script:
+            if not isinstance(step, CommandStep) or not step.confirm:
+                continue
+            question = question or step.confirm
+            for argument, word in zip(step.command.arguments, step.args.split(), strict=False):
+                if argument.kinds == ("agent",):
+                    own = await space.log.summary(space.space, agent)
+                    await find(space, word, parent=own.parent if own else None)
+        return question
 
     async def play(
         self, agent: AgentId, script: Script, person: Person | None = None

@@ -108,6 +108,33 @@ def drive_age(drive: str) -> float:
     return max(0.0, time.time() - int(drive[:16], 16) / 1_000_000_000)
 
 
+class _Statement:
+    """A statement of `WakeSql`, in which `{bells}` and the like stand for what differs."""
+
+    def __init__(self, template: str) -> None:
+        self._template = template
+
+    def __get__(self, sql: "WakeSql", kind: type["WakeSql"]) -> str:
+        return self._template.format_map(sql.words)
+
+
+_THIS = "space = :space AND agent = :agent"
+_NEW = (
+    "INSERT INTO {bells} AS bell (space, agent, drive, model, account, rings, worker, holder)"
+    " VALUES (:space, :agent, :drive, :model, :user, 1,"
+)
+_AGAIN = "ON CONFLICT (space, agent) DO UPDATE SET rings = bell.rings + 1"
+_HERE = "CASE WHEN {new_arrives} THEN NULL ELSE"
+_RUNNING = "SELECT count(*) FROM {bells} AS other WHERE other.holder IS NOT NULL AND other."
+_ENDED = f"WHERE {_THIS} AND holder = :holder AND rings = :rings RETURNING 1"
+_FREE = "worker = NULL, holder = NULL"
+
+
+def _full(key: str) -> str:
+    """Those with this key of which as many run as the limit that follows."""
+    return f"SELECT {key} FROM {{bells}} WHERE holder IS NOT NULL GROUP BY {key} HAVING count(*)"
+
+
 class WakeSql:
     """The statements on wake requests and workers, one SQL verb each.
 
@@ -116,86 +143,83 @@ class WakeSql:
     """
 
     def __init__(self, prefix: str, *, has_moves: bool = False) -> None:
-        bells, workers = f"{prefix}bells", f"{prefix}workers"
+        arrives = (
+            "EXISTS (SELECT FROM sapwood.moves WHERE moves.space = {} AND moves.state = 'arriving')"
+            if has_moves
+            else "FALSE"
+        )
+        self.words = {
+            "bells": f"{prefix}bells",
+            "workers": f"{prefix}workers",
+            "new_arrives": arrives.format(":space"),
+            "arrives": arrives.format("bell.space"),
+        }
 
-        def arrives(space: str) -> str:
-            if not has_moves:
-                return "FALSE"
-            move = f"moves.space = {space} AND moves.state = 'arriving'"
-            return f"EXISTS (SELECT FROM sapwood.moves WHERE {move})"
+    wake = _Statement(f"{_NEW} NULL, NULL) {_AGAIN}")
+    """Inserts a request for any process, or counts one more wake."""
 
-        this = "space = :space AND agent = :agent"
-        new = (
-            f"INSERT INTO {bells} AS bell"
-            " (space, agent, drive, model, account, rings, worker, holder)"
-        )
-        self.wake = (
-            f"{new} VALUES (:space, :agent, :drive, :model, :user, 1, NULL, NULL)"
-            " ON CONFLICT (space, agent) DO UPDATE SET rings = bell.rings + 1"
-        )
-        """Inserts a request for any process, or counts one more wake."""
-        here = f"CASE WHEN {arrives(':space')} THEN NULL ELSE"
-        self.wake_here = (
-            f"{new} VALUES (:space, :agent, :drive, :model, :user, 1,"
-            f" {here} :worker END, {here} :holder END)"
-            " ON CONFLICT (space, agent) DO UPDATE SET rings = bell.rings + 1 RETURNING holder"
-        )
-        """Inserts a request that is claimed already if it can be, or counts one more wake."""
-        running = f"SELECT count(*) FROM {bells} AS other WHERE other.holder IS NOT NULL AND other."
-        self.claim_waiting = (
-            f"UPDATE {bells} AS bell SET drive = :new, worker = :worker, holder = :holder"
-            f" WHERE {this} AND drive = :drive AND worker IS NULL AND NOT {arrives('bell.space')}"
-            f" AND (:per_space = 0 OR ({running}space = bell.space) < :per_space)"
-            f" AND (:per_model = 0 OR ({running}model = bell.model) < :per_model)"
-            f" AND (:per_user = 0 OR ({running}account = bell.account"
-            " AND other.space = bell.space) < :per_user)"
-            " RETURNING rings"
-        )
-        """Claims a request that waits, with a new drive, unless a limit is reached."""
-        ended = f"WHERE {this} AND holder = :holder AND rings = :rings RETURNING 1"
-        self.delete = f"DELETE FROM {bells} {ended}"
-        self.rest = f"UPDATE {bells} SET holder = NULL {ended}"
-        """Ends a drive, and leaves the request with its worker, who wakes the agent later."""
-        self.count = f"SELECT rings FROM {bells} WHERE {this} AND holder = :holder"
-        self.release = (
-            f"UPDATE {bells} SET worker = NULL, holder = NULL WHERE {this} AND drive = :drive"
-        )
-        self.release_all = f"UPDATE {bells} SET worker = NULL, holder = NULL WHERE worker = :worker"
-        self.release_orphans = (
-            f"UPDATE {bells} SET worker = NULL, holder = NULL,"
-            f" drive = CASE WHEN holder IS NULL THEN drive ELSE drive || '{_DIED}' || worker END"
-            f" WHERE worker IS NOT NULL AND worker NOT IN (SELECT worker FROM {workers})"
-        )
-        """Releases the requests of workers that are not in the list any more, and notes it."""
-        self.claimed = (
-            "SELECT space, agent, drive, model, account, holder, rings"
-            f" FROM {bells} WHERE worker = :worker"
-        )
-        full = (
-            f"SELECT {{key}} FROM {bells} WHERE holder IS NOT NULL GROUP BY {{key}} HAVING count(*)"
-        )
-        self.waiting = (
-            "SELECT space, agent, drive, model, account FROM"
-            " (SELECT space, agent, drive, model, account, row_number()"
-            f" OVER (PARTITION BY space ORDER BY drive) AS place FROM {bells} AS bell"
-            f" WHERE worker IS NULL AND NOT {arrives('bell.space')}"
-            f" AND (:per_space = 0 OR space NOT IN ({full.format(key='space')} >= :per_space))"
-            f" AND (:per_model = 0 OR model NOT IN ({full.format(key='model')} >= :per_model))"
-            " AND (:per_user = 0 OR (space, account) NOT IN"
-            f" ({full.format(key='space, account')} >= :per_user))"
-            ") AS line WHERE place <= :most ORDER BY place, drive"
-        )
-        """The first requests of each space that wait, without those whose limit is reached."""
-        self.erase = f"DELETE FROM {bells} WHERE {this}"
-        self.add_worker = (
-            f"INSERT INTO {workers} (worker, beats) VALUES (:worker, 0) ON CONFLICT DO NOTHING"
-        )
-        self.beat = f"UPDATE {workers} SET beats = beats + 1 WHERE worker = :worker RETURNING beats"
-        self.workers = f"SELECT worker, beats FROM {workers}"
-        self.remove_worker = f"DELETE FROM {workers} WHERE worker = :worker"
-        self.remove_dead = (
-            f"DELETE FROM {workers} WHERE worker = :worker AND beats = :beats RETURNING 1"
-        )
+    wake_here = _Statement(
+        f"{_NEW} {_HERE} :worker END, {_HERE} :holder END) {_AGAIN} RETURNING holder"
+    )
+    """Inserts a request that is claimed already if it can be, or counts one more wake."""
+
+    claim_waiting = _Statement(
+        "UPDATE {bells} AS bell SET drive = :new, worker = :worker, holder = :holder"
+        f" WHERE {_THIS} AND drive = :drive AND worker IS NULL AND NOT {{arrives}}"
+        f" AND (:per_space = 0 OR ({_RUNNING}space = bell.space) < :per_space)"
+        f" AND (:per_model = 0 OR ({_RUNNING}model = bell.model) < :per_model)"
+        f" AND (:per_user = 0 OR ({_RUNNING}account = bell.account"
+        " AND other.space = bell.space) < :per_user)"
+        " RETURNING rings"
+    )
+    """Claims a request that waits, with a new drive, unless a limit is reached."""
+
+    delete = _Statement(f"DELETE FROM {{bells}} {_ENDED}")
+
+    rest = _Statement(f"UPDATE {{bells}} SET holder = NULL {_ENDED}")
+    """Ends a drive, and leaves the request with its worker, who wakes the agent later."""
+
+    count = _Statement(f"SELECT rings FROM {{bells}} WHERE {_THIS} AND holder = :holder")
+    release = _Statement(f"UPDATE {{bells}} SET {_FREE} WHERE {_THIS} AND drive = :drive")
+    release_all = _Statement(f"UPDATE {{bells}} SET {_FREE} WHERE worker = :worker")
+
+    release_orphans = _Statement(
+        f"UPDATE {{bells}} SET {_FREE},"
+        f" drive = CASE WHEN holder IS NULL THEN drive ELSE drive || '{_DIED}' || worker END"
+        " WHERE worker IS NOT NULL AND worker NOT IN (SELECT worker FROM {workers})"
+    )
+    """Releases the requests of workers that are not in the list any more, and notes it."""
+
+    claimed = _Statement(
+        "SELECT space, agent, drive, model, account, holder, rings"
+        " FROM {bells} WHERE worker = :worker"
+    )
+
+    waiting = _Statement(
+        "SELECT space, agent, drive, model, account FROM"
+        " (SELECT space, agent, drive, model, account, row_number()"
+        " OVER (PARTITION BY space ORDER BY drive) AS place FROM {bells} AS bell"
+        " WHERE worker IS NULL AND NOT {arrives}"
+        f" AND (:per_space = 0 OR space NOT IN ({_full('space')} >= :per_space))"
+        f" AND (:per_model = 0 OR model NOT IN ({_full('model')} >= :per_model))"
+        " AND (:per_user = 0 OR (space, account) NOT IN"
+        f" ({_full('space, account')} >= :per_user))"
+        ") AS line WHERE place <= :most ORDER BY place, drive"
+    )
+    """The first requests of each space that wait, without those whose limit is reached."""
+
+    erase = _Statement(f"DELETE FROM {{bells}} WHERE {_THIS}")
+    add_worker = _Statement(
+        "INSERT INTO {workers} (worker, beats) VALUES (:worker, 0) ON CONFLICT DO NOTHING"
+    )
+    beat = _Statement(
+        "UPDATE {workers} SET beats = beats + 1 WHERE worker = :worker RETURNING beats"
+    )
+    workers = _Statement("SELECT worker, beats FROM {workers}")
+    remove_worker = _Statement("DELETE FROM {workers} WHERE worker = :worker")
+    remove_dead = _Statement(
+        "DELETE FROM {workers} WHERE worker = :worker AND beats = :beats RETURNING 1"
+    )
 
 
 class SpaceRoundRobin:

@@ -244,6 +244,12 @@ class ConversationController:
         self.read_configuration()
         return await self._show(self.session.run(CommandStep(command)))
 
+    async def require_named(self, text: str) -> None:
+        """Raises `RefusedError` if a command to confirm names an agent that there is not."""
+        if self.agent is not None:
+            script = await self.agents.service.parsed(self.agent, text, shell=True)
+            await self.agents.service.question_before(self.agent, script)
+
     async def turn_ended(self) -> None:
         """Sends the messages that were queued during the turn."""
         await self._show(self.session.turn_ended())

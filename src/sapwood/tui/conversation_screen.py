@@ -114,10 +114,20 @@ class ConversationScreen(ConversationView):
         if question and event.text != self._asked_about:
             self._asked_about = event.text
             self.composer.put(event.text)
-            self.show_message(f"{question} Press enter again to do it.")
+            self.run_worker(self._ask_before(event.text, question))
             return
         self._asked_about = ""
         self.submit(event.text)
+
+    async def _ask_before(self, text: str, question: str) -> None:
+        """Says what a command does that has to be confirmed, or why it is refused anyway."""
+        try:
+            await self.controller.require_named(text)
+        except SapwoodError as error:
+            self._asked_about = ""
+            self.show_refusal(str(error))
+        else:
+            self.show_message(f"{question} Press enter again to do it.")
 
     def submit(self, text: str) -> None:
         """Runs a submission in the background; the status line shows it while it runs."""

@@ -4,10 +4,13 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, reject
+from hypothesis import given
 from hypothesis import strategies as st
 
-from sapwood.config.config_file import Config, ConfigError, McpServer, parse_config
+from sapwood.app.assembly import server_toolboxes
+from sapwood.app.mcp_servers import server_states
+from sapwood.config.config_file import parse_config
+from sapwood.config.server_names import server_name_problems
 from sapwood.workspace.mcp_client.mcp_toolbox import ToolChoice, tool_names
 
 TOOLS = st.lists(st.text(st.sampled_from("ab._-/é "), min_size=1, max_size=100), max_size=6)
@@ -36,26 +39,41 @@ SERVERS = st.lists(
 def test_no_tool_of_a_server_has_the_name_of_a_tool_of_another(
     servers: list[str], tools: list[str]
 ) -> None:
-    try:
-        Config(servers={name: McpServer(command=("x",)) for name in servers})
-    except ValueError:
-        reject()
-    shown = [name for server in servers for name in tool_names(server, tools).values()]
+    usable = [name for name in servers if name not in server_name_problems(servers)]
+    shown = [name for server in usable for name in tool_names(server, tools).values()]
     assert len(set(shown)) == len(shown)
 
 
 @pytest.mark.parametrize(
     ("names", "told"),
     [
-        (("a", "a__b"), "the name of MCP server 'a__b' contains '__' or ends with '_'"),
-        (("a_",), "the name of MCP server 'a_' contains '__' or ends with '_'"),
-        (("a.b", "a_b"), "tools of the MCP servers 'a.b' and 'a_b' would have the same names"),
+        (("a", "a__b"), {"a__b": "its name contains '__'"}),
+        (("b", "a._b"), {"a._b": "its name contains '__'"}),
+        (("a_", "a"), {"a_": "its tools could have the same names as those of 'a'"}),
+        (("a.b", "a_b"), {"a_b": "its tools could have the same names as those of 'a.b'"}),
+        (("a_", "b_"), {}),
     ],
 )
-def test_a_server_is_refused_if_others_could_pose_as_it(names: list[str], told: str) -> None:
-    text = "".join(f"[servers.'{name}']\ncommand = ['x']\n" for name in names)
-    with pytest.raises(ConfigError, match=re.escape(told)):
-        parse_config(text, Path("config.toml"))
+def test_only_a_server_that_could_pose_as_another_is_refused(
+    names: list[str], told: dict[str, str]
+) -> None:
+    found = server_name_problems(names)
+    assert found.keys() == told.keys()
+    assert all(found[name].startswith(told[name]) for name in told)
+
+
+async def test_a_server_with_a_bad_name_has_no_tools_and_the_others_are_used() -> None:
+    text = "".join(f"[servers.{name}]\ncommand = ['/no/such']\n" for name in ("a", "a__b"))
+    servers = parse_config(text, Path("config.toml")).servers
+    _, bad = server_toolboxes(servers)
+    assert not await bad.specs()
+    assert bad.trouble == (
+        "MCP server 'a__b' is not used: its name contains '__', so a tool of another server could "
+        "have the name of one of its tools. Rename it, also in your permission rules."
+    )
+    states = {each.name: each.says for each in await server_states(servers)}
+    assert states["a__b"] == bad.trouble
+    assert "/no/such" in states["a"]
 
 
 def test_a_tool_whose_name_needs_no_change_has_it() -> None:

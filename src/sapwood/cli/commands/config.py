@@ -32,11 +32,13 @@ def command(context: click.Context, as_json: bool) -> None:
 
 @command.command("get", cls=Command, examples=["sapwood config get model"])
 @click.argument("name", type=SETTING)
-def get(name: str) -> None:
-    """Print one value."""
-    from sapwood.config.editor import get_setting
+@click.option("--secrets", is_flag=True, help="Print tokens and the passwords of addresses too.")
+def get(name: str, secrets: bool) -> None:
+    """Print one value, without the tokens and passwords in it."""
+    from sapwood.config.editor import get_setting, without_secrets
 
-    click.echo(get_setting(name).typed)
+    setting = get_setting(name)
+    click.echo((setting if secrets else without_secrets(setting)).typed)
 
 
 class _SetCommand(Command):
@@ -75,7 +77,7 @@ def set_(name: str, value: str, project: bool) -> None:
     from pathlib import Path
 
     from sapwood.config.config_file import load_config
-    from sapwood.config.editor import holds_secret, set_setting
+    from sapwood.config.editor import set_setting, without_secrets
     from sapwood.conversation.configured_models import setting_problem
 
     if value == "-":
@@ -90,8 +92,7 @@ def set_(name: str, value: str, project: bool) -> None:
     if name == "permissions":
         _require_rules(value)
     setting = set_setting(name, value)
-    shown = "set" if holds_secret(name, setting.value) else setting.typed
-    click.echo(f"{name} = {shown}  ({setting.origin})")
+    click.echo(f"{name} = {without_secrets(setting).typed}  ({setting.origin})")
     if name.startswith("compaction."):
         _tell_programs()
     if problem := setting_problem(name, value, load_config()):

@@ -140,7 +140,9 @@ class McpToolbox:
         endpoint: McpEndpoint,
         gate: PermissionGate | None = None,
         choice: ToolChoice | None = None,
+        unusable: str = "",
     ) -> None:
+        """`unusable` says why the server is never connected to; it then has no tools."""
         self._name = name
         self._endpoint = endpoint
         self._choice = choice or ToolChoice()
@@ -148,10 +150,16 @@ class McpToolbox:
         self._opening = asyncio.Lock()
         self._connection: McpConnection | None = None
         self._tools: dict[str, _McpTool] | None = None
-        self._failures = 0
+        self._failures = _MAX_ATTEMPTS if unusable else 0
         self._crashes = 0
         self._logins: tuple[int, int, int] | None = None
         self.trouble = ""
+        if unusable:
+            self.trouble = (
+                f"MCP server '{name}' is not used: {unusable}. Rename it, also in your permission "
+                "rules."
+            )
+            _log.warning("%s", self.trouble)
         self.notice = ""
         self.login: Literal["", "needed", "expired"] = ""
 

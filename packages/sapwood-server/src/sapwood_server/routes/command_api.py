@@ -179,6 +179,13 @@ class SubmissionBody(OnceBody, frozen=True, kw_only=True):
             "one with files is held."
         ),
     ] = False
+    asks: Annotated[
+        bool,
+        Meta(
+            description="A command that screens ask about first is refused: `again` is what to "
+            "send when the person has confirmed it."
+        ),
+    ] = False
 
 
 class SubmissionDone(Struct, frozen=True):
@@ -213,6 +220,9 @@ async def submit(call: RequestContext, agent: AgentId, body: SubmissionBody) -> 
             raise Problem(422, "No prompt", "'files' needs a prompt.")
         script = filled or script
     _require_scopes(call, script)
+    if body.asks and (question := await call.service.question_before(agent, script)):
+        detail = f"{question} Send it again to do it."
+        raise Problem(409, "Confirm the command", detail, fields={"again": body.text})
     if body.waits and has_prompt(script) and await (await _session(call)).has_to_wait():
         if not body.files:
             await _queue(call, agent, body.text)

@@ -23,6 +23,8 @@ let shared = [];
 let queue = JSON.parse(localStorage.getItem(key) || '[]');
 
 const api = (/** @type {string} */ rest) => `/v1/agents/${encodeURIComponent(agent)}/${rest}`;
+/** A text that was not sent because its commands have to be confirmed: sent again, it is. */
+let askedAbout = '';
 /** What to do with an answer, by its type. @type {Record<string, (answer: any, message: string) => void>} */
 export const answers = {
   PromptToEdit: (answer, message) => { write(answer.prompt); say(message); },
@@ -73,7 +75,9 @@ export async function submit(text, id = crypto.randomUUID(), files = []) {
       location.href = `/c/${(await post('/v1/agents', { ...given, text: typed, id })).agent}`;
       return 'sent';
     }
-    const done = await post(api('submissions'), { text, id, waits: true, ...(files.length && { files }) });
+    const asks = text !== askedAbout;
+    askedAbout = '';
+    const done = await post(api('submissions'), { text, id, waits: true, asks, ...(files.length && { files }) });
     const last = done.outcomes.at(-1);
     say('');
     for (const each of done.outcomes) (answers[each.answer?.type] || ((_, message) => say(message)))(each.answer, each.message);
@@ -83,7 +87,8 @@ export async function submit(text, id = crypto.randomUUID(), files = []) {
   } catch (error) {
     say(/** @type {Error} */ (error).message, true);
     offerSetup(error);
-    if (/** @type {any} */ (error).again) write(/** @type {any} */ (error).again);
+    const again = /** @type {any} */ (error).again || '';
+    if (again === text) askedAbout = text; else if (again) write(again);
     return '';
   } finally { shells -= Number(runs); showInterrupt(); }
 }
@@ -213,6 +218,7 @@ function sendNext(ended) {
   return inTurn(async () => {
     const next = queue[0];
     if (isOpen || !(shared.length || next)) return;
+    askedAbout = '';  // only a person confirms
     if (shared.length) { try { await post(api('queue/next'), { ended }); } catch (error) { say(/** @type {Error} */ (error).message, true); } await refreshQueue(); }
     else if (!['', 'held'].includes(await submit(next.text, next.id, next.files || []))) { queue = queue.filter((each) => each.id !== next.id); keepQueue(); }
   });
