@@ -239,6 +239,21 @@ def test_an_agent_is_killed_when_it_was_sent_twice_and_an_unknown_one_is_refused
     expect(says).to_contain_text("Killed")
 
 
+def test_a_command_is_confirmed_while_messages_wait_behind_an_interrupt(stage: Stage) -> None:
+    stage.begin(TURNS[0])
+    stage.command("/fork")
+    child = stage.page.locator("#side .tree a").first.get_attribute("href") or ""
+    stage.prompt("Slow. [[sleep: 30]] [[say: Never.]]")
+    stage.prompt("Next. [[say: Next answer.]]")
+    expect(stage.page.locator(".queue")).to_have_count(1)
+    stage.page.click("#interrupt")
+    stage.idle()
+    stage.type(f"/kill {child.rpartition('/')[2]}")
+    expect(stage.page.locator("#says")).to_contain_text("Send it again")
+    stage.command(f"/kill {child.rpartition('/')[2]}")
+    expect(stage.page.locator("#says")).to_contain_text("Killed")
+
+
 def test_a_fork_from_a_mark_by_click_sees_what_came_after_it(stage: Stage) -> None:
     stage.begin(TURNS[0])
     stage.command("/mark START")

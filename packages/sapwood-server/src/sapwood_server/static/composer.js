@@ -218,9 +218,11 @@ function sendNext(ended) {
   return inTurn(async () => {
     const next = queue[0];
     if (isOpen || !(shared.length || next)) return;
-    askedAbout = '';  // only a person confirms
     if (shared.length) { try { await post(api('queue/next'), { ended }); } catch (error) { say(/** @type {Error} */ (error).message, true); } await refreshQueue(); }
-    else if (!['', 'held'].includes(await submit(next.text, next.id, next.files || []))) { queue = queue.filter((each) => each.id !== next.id); keepQueue(); }
+    else {
+      askedAbout = '';  // only a person confirms
+      if (!['', 'held'].includes(await submit(next.text, next.id, next.files || []))) { queue = queue.filter((each) => each.id !== next.id); keepQueue(); }
+    }
   });
 }
 
