@@ -60,10 +60,11 @@ fmt-check:
 lint *ARGS:
     ruff check "$@"
 
+# With its default space for new objects, node collects garbage for a sixth of the time that this takes
 # Types, strict
 [group('check')]
 types *ARGS:
-    pyright "$@"
+    NODE_OPTIONS="${NODE_OPTIONS:-} --max-semi-space-size=64" pyright "$@"
 
 # The layers, as import contracts
 [group('check')]
