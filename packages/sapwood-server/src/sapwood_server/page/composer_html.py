@@ -56,6 +56,13 @@ class ComposerFacts(Struct, frozen=True):
     sets_up: bool = False
 
 
+_HELD = (
+    '<p id="held" class="faint">These are not sent yet. Send sends them in this order, also '
+    "when you send a new message, which goes last. ✕ removes one.</p>"
+)
+"""Below a queue while no turn is open: the style sheet hides it otherwise."""
+
+
 def composer_html(facts: ComposerFacts) -> str:
     """The form in which a message is written."""
     hidden = "" if facts.may_write and not facts.is_archived else " hidden"
@@ -69,7 +76,7 @@ def composer_html(facts: ComposerFacts) -> str:
         f"{_archived(facts)}{_ended(facts)}{_elsewhere(facts)}{_LIMIT}{_BUSY}"
         f'<form class="composer" id="composer" aria-label="Message"{hidden} '
         f'data-elsewhere="{attribute(forks)}">'
-        '<div id="queue"></div><div class="attached" id="attached" hidden></div>'
+        f'<div id="queue"></div>{_HELD}<div class="attached" id="attached" hidden></div>'
         '<ul class="pop" id="choices" role="listbox" aria-label="Commands" tabindex="0" '
         'hidden></ul><div class="write"><textarea id="message" rows="1" '
         'aria-label="Message, or / for commands" '
