@@ -89,7 +89,7 @@ async def retries(stage: Stage) -> None:
             asked = len(stage.server.requests)
             await stage.type("And coots?")
             await stage.sees("» queued: And coots?")
-            await stage.sees("(waits for the limit, ↑ edits the last)")
+            await stage.sees("(waits for the limit; a new message goes after it)")
             await stage.conversation.open(agent)  # as after a restart
             await stage.sees("limit resets at")
             assert len(stage.server.requests) == asked

@@ -136,8 +136,20 @@ async def test_a_long_queue_says_how_many_more_wait_and_how_to_send_it() -> None
             await stage.type(f"Message {number}. " + "word " * 20)
         await stage.sees("» and 3 more")
         await stage.pilot.press("escape")
-        await stage.sees("(enter sends, ↑ edits the last)")
+        await stage.sees("(enter sends these in this order; a new message goes last)")
+        await stage.sees("(↑ takes the last one back, to change or delete it)")
         assert "» queued: Message 3." in stage.screen()
+
+
+async def test_a_message_that_was_queued_alone_says_what_enter_sends() -> None:
+    async with on_stage(size=(80, 24)) as stage:
+        await stage.type("Wait. [[sleep: 60]]")
+        await stage.sees("working")
+        await stage.type("And storks?")
+        await stage.sees("» queued: And storks?")
+        await stage.pilot.press("escape")
+        await stage.sees("(enter sends it; a new message goes after it)")
+        await stage.sees("(↑ takes it back, to change or delete it)")
 
 
 async def test_a_command_of_another_program_is_not_completed_to_one_of_here() -> None:

@@ -252,6 +252,34 @@ _LATE = """() => {
 """Every request of the page takes three seconds."""
 
 
+def test_a_queue_that_is_held_says_what_is_sent_and_in_which_order(stage: Stage) -> None:
+    stage.begin(("One?", "First answer."))
+    page = stage.page
+    note = page.locator("#held")
+    stage.command("Wait. [[sleep: 60]]")
+    expect(page.locator("#interrupt")).to_be_visible()
+    stage.command("Two? [[say: Second answer.]]")
+    stage.command("Three? [[say: Third answer.]]")
+    expect(page.locator("#queue .queue")).to_have_count(2)
+    expect(note).to_be_hidden()
+    page.click("#interrupt")
+    expect(note).to_be_visible()
+    expect(note).to_have_text(
+        "These are not sent yet. Send sends them in this order, also when you send a new "
+        "message, which goes last. ✕ removes one."
+    )
+    stage.inspect("held")
+    stage.command("Four? [[say: Fourth answer.]]")
+    stage.see("Fourth answer.")
+    said = page.locator("#rows .said").all_inner_texts()
+    assert [next(w for w in ("Two", "Three", "Four") if w in each) for each in said[-3:]] == [
+        "Two",
+        "Three",
+        "Four",
+    ]
+    expect(note).to_be_hidden()
+
+
 def test_a_slow_command_does_not_keep_the_composer(stage: Stage) -> None:
     stage.begin(("One?", "First answer."))
     page = stage.page

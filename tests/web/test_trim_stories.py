@@ -254,6 +254,23 @@ def test_a_command_is_confirmed_while_messages_wait_behind_an_interrupt(stage: S
     expect(stage.page.locator("#says")).to_contain_text("Killed")
 
 
+def test_the_page_of_an_agent_that_was_ended_continues_in_a_fork(stage: Stage) -> None:
+    stage.begin(("The kestrel?", "A kestrel hovers."))
+    ended = stage.agent
+    expect(stage.page.locator("#ended")).to_be_hidden()
+    stage.page.fill("#message", "And the heron? [[say: A heron waits.]]")
+    stage.server.run("do", ended, "/fork")  # from elsewhere, as the kill
+    stage.server.run("kill", ended)
+    expect(stage.page.locator("#send")).to_have_text("Fork and send")
+    expect(stage.page.locator("#ended")).to_contain_text("This agent was ended.")
+    stage.inspect("ended")
+    stage.page.press("#message", "Enter")
+    stage.see("A heron waits.")
+    assert stage.agent != ended
+    expect(stage.page.locator("#send")).to_have_text("Send")
+    expect(stage.page.locator("#rows")).to_contain_text("A kestrel hovers.")
+
+
 def test_a_fork_from_a_mark_by_click_sees_what_came_after_it(stage: Stage) -> None:
     stage.begin(TURNS[0])
     stage.command("/mark START")

@@ -107,7 +107,7 @@ class PromptToEdit(Struct, frozen=True, tag=True):
 
 
 class Forked(Struct, frozen=True, tag=True):
-    """A child was made. `taken_over` is true when the child continues with an imported agent."""
+    """A child was made. `taken_over`: it continues an imported or ended agent."""
 
     agent: AgentId
     child: AgentId

@@ -602,6 +602,19 @@ class ConversationView(Screen[None]):
         widget.display = bool(lines)
         widget.update("\n".join(lines))
 
+    def _queue_help(self, *, alone: bool) -> tuple[str, str]:
+        """What is sent and in which order while the queue is held, and how a message leaves it."""
+        first = "esc leaves the block, " if self.composer.on_block else ""
+        if self.controller.session.reset_at:
+            sends = "waits for the limit" if alone else "wait for the limit, sent in this order"
+        else:
+            sends = "enter sends it" if alone else "enter sends these in this order"
+        last, taken = ("after it", "it") if alone else ("last", "the last one")
+        return (
+            f"  ({first}{sends}; a new message goes {last})",
+            f"  (↑ takes {taken} back, to change or delete it)",
+        )
+
     def _show_queue(self, found: Surroundings) -> None:
         queue = self.query_one("#queue", Static)
         waiting = found.state.queue if found.state else ()
@@ -610,7 +623,5 @@ class ConversationView(Screen[None]):
         if len(lines) > _QUEUE_ROWS:
             lines[_QUEUE_ROWS - 1 :] = [f"» and {len(lines) - _QUEUE_ROWS + 1} more"]
         if lines and not found.is_working:
-            first = "esc leaves the block, " if self.composer.on_block else ""
-            sends = "waits for the limit" if self.controller.session.reset_at else "enter sends"
-            lines.append(f"  ({first}{sends}, ↑ edits the last)")
+            lines += self._queue_help(alone=len(waiting) == 1)
         queue.update("\n".join(lines))

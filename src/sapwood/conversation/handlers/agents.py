@@ -85,7 +85,7 @@ async def _model_change(call: Call, model: str) -> SettingsChange:
 
 
 async def forked(call: Call, command: commands.Fork, *, branch: str | None = None) -> Forked:
-    """Carries a fork out; one of an imported conversation is where that conversation continues.
+    """Carries a fork out; one of an imported or ended one is where that conversation continues.
 
     With a `branch`, the child gets a git worktree with that branch; an empty name stands for one
     that is made from the id of the child.
@@ -114,6 +114,11 @@ async def _forked(call: Call, command: commands.Fork) -> Forked:
             child = await services.take_over(command)
             message = f"Forked. This is {child}; the imported conversation does not change."
             return Forked(call.agent, child, message, command.mark or "", taken_over=True)
+    if not call.by_model and (await call.opened()).state.status == "killed":
+        done = await call.give(structs.replace(command, continues=True))
+        child = _other(done, call.agent)
+        message = f"Forked. This is {child}; the agent that was ended does not change."
+        return Forked(call.agent, child, message, command.mark or "", taken_over=True)
     done = await call.give(command)
     return Forked(call.agent, _other(done, call.agent), done.message, command.mark or "")
 

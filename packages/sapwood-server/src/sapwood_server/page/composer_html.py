@@ -52,22 +52,31 @@ class ComposerFacts(Struct, frozen=True):
     resume: str = ""
     may_write: bool = True
     is_archived: bool = False
+    is_ended: bool = False
     sets_up: bool = False
+
+
+_HELD = (
+    '<p id="held" class="faint">These are not sent yet. Send sends them in this order, also '
+    "when you send a new message, which goes last. ✕ removes one.</p>"
+)
+"""Below a queue while no turn is open: the style sheet hides it otherwise."""
 
 
 def composer_html(facts: ComposerFacts) -> str:
     """The form in which a message is written."""
     hidden = "" if facts.may_write and not facts.is_archived else " hidden"
     read_only = "" if facts.may_write else '<p class="pad warn">This token is read-only.</p>'
-    send = "Fork and send" if facts.elsewhere else "Send"
+    forks = facts.elsewhere or ("a fork" if facts.is_ended else "")
+    send = "Fork and send" if forks else "Send"
     accept = "" if facts.mode == "plan" and facts.has_agent else " hidden"
     return (
         '<button class="btn sm" id="work" type="button" data-drawer="side" hidden></button>'
         f'<p id="says" role="status" aria-live="polite"></p>{read_only}'
-        f"{_archived(facts)}{_elsewhere(facts)}{_LIMIT}{_BUSY}"
+        f"{_archived(facts)}{_ended(facts)}{_elsewhere(facts)}{_LIMIT}{_BUSY}"
         f'<form class="composer" id="composer" aria-label="Message"{hidden} '
-        f'data-elsewhere="{attribute(facts.elsewhere)}">'
-        '<div id="queue"></div><div class="attached" id="attached" hidden></div>'
+        f'data-elsewhere="{attribute(forks)}">'
+        f'<div id="queue"></div>{_HELD}<div class="attached" id="attached" hidden></div>'
         '<ul class="pop" id="choices" role="listbox" aria-label="Commands" tabindex="0" '
         'hidden></ul><div class="write"><textarea id="message" rows="1" '
         'aria-label="Message, or / for commands" '
@@ -168,6 +177,17 @@ def _archived(facts: ComposerFacts) -> str:
     return (
         f'<div class="elsewhere" id="archived"{hidden}><span>This conversation is archived.</span>'
         '<button class="btn sm" type="button" data-run="/unarchive">Unarchive</button></div>'
+    )
+
+
+def _ended(facts: ComposerFacts) -> str:
+    """What the composer of an agent that was ended is for."""
+    if not facts.has_agent or not facts.may_write:
+        return ""
+    hidden = "" if facts.is_ended else " hidden"
+    return (
+        f'<div class="elsewhere" id="ended"{hidden}><span>This agent was ended. A message sent '
+        "here goes to a fork, which continues with what is in view.</span></div>"
     )
 
 

@@ -443,6 +443,7 @@ def _composer(
         folder=state.workspace.folder,
         has_agent=True,
         is_archived=state.status == "archived",
+        is_ended=state.status == "killed",
         elsewhere=program_title(origin.source) if origin else "",
         resume=resume_command_for(origin.source, origin.session) if origin else "",
     )

@@ -97,6 +97,7 @@ function on(kind, value) {
   if (kind === 'settings.changed') showSettings(value.data.change);
   if (kind === 'turn.started') setOpen(true);
   if (kind === 'agent.archived' || kind === 'agent.unarchived') showArchived(kind === 'agent.archived');
+  if (kind === 'agent.killed') location.replace(`/c/${agent}?fill=${encodeURIComponent(/** @type {any} */ ($('message'))?.value || '')}`); // its composer forks
   if (kind in ENDS) { announce(ENDS[/** @type {keyof ENDS} */ (kind)]); setOpen(false); if (kind === 'turn.failed') sayFailed(value.data); }
   if (kind.startsWith('question.') || kind === 'tool.finished' || kind in ENDS) refreshQuestion();
   if (kind === 'agent.renamed' && document.querySelector('.crumb h1')) /** @type {any} */ (document.querySelector('.crumb h1')).textContent = value.data.name;
