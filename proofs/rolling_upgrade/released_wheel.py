@@ -1,7 +1,8 @@
-"""An earlier version as a user has it: a wheel, installed in an environment of its own.
+"""An earlier version as a user has it: wheels, installed in an environment of their own.
 
-The wheel is built from a revision of the repository, and its libraries are those that the revision
-pinned. The environment is beside this file and is used again by the next run.
+The wheels, of Sapwood and of its engine for Temporal, are built from a revision of the repository,
+and their libraries are those that the revision pinned. The environment is beside this file and is
+used again by the next run.
 """
 
 import io
@@ -15,7 +16,8 @@ from pathlib import Path
 _HERE = Path(__file__).resolve().parent
 _ROOT = _HERE.parents[1]
 _EXTRAS = "engine,models,postgres"
-_NEEDED = ("src", "pyproject.toml", "README.md", "LICENSE", "requirements")
+_TEMPORAL = "packages/sapwood-temporal"
+_NEEDED = ("src", "pyproject.toml", "README.md", "LICENSE", "requirements", _TEMPORAL)
 
 
 class WheelError(Exception):
@@ -32,10 +34,11 @@ def installed_wheel(revision: str) -> Path:
     commit = _output("git", "rev-parse", f"{revision}^{{commit}}")
     environment = _HERE / f".venv-{commit[:12]}"
     python, stamp = environment / "bin" / "python", environment / "made-from"
-    if not stamp.exists() or stamp.read_text() != f"{commit} {sys.version}":
+    made_from = f"{commit} {_TEMPORAL} {sys.version}"
+    if not stamp.exists() or stamp.read_text() != made_from:
         print(f"building and installing {commit[:12]}, once", flush=True)
         _make(commit, environment)
-        stamp.write_text(f"{commit} {sys.version}")
+        stamp.write_text(made_from)
     place = Path(_output(str(python), "-c", "import sapwood; print(sapwood.__file__)"))
     if environment not in place.parents:
         raise WheelError(f"{python} imports {place}, which is not that of the wheel.")
@@ -51,14 +54,14 @@ def _make(commit: str, environment: Path) -> None:
         with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
             archive.extractall(folder, filter="data")
         build = ("build", "--quiet", "--wheel", "--no-build-isolation", "--python", sys.executable)
-        _uv(*build, "--out-dir", str(folder / "dist"), str(folder))
-        wheel = next((folder / "dist").glob("*.whl"))
+        for source in (folder, folder / _TEMPORAL):
+            _uv(*build, "--out-dir", str(folder / "dist"), str(source))
+        wheels = sorted((folder / "dist").glob("*.whl"))
         _uv("venv", "--quiet", "--clear", "--python", sys.executable, str(environment))
         pins = ("--constraint", str(folder / "requirements" / "dev.txt"))
         python = ("--python", str(environment / "bin" / "python"))
-        _uv(
-            "pip", "install", "--quiet", "--compile-bytecode", *python, *pins, f"{wheel}[{_EXTRAS}]"
-        )
+        named = [f"{it}[{_EXTRAS}]" if it.name.startswith("sapwood-") else str(it) for it in wheels]
+        _uv("pip", "install", "--quiet", "--compile-bytecode", *python, *pins, *named)
 
 
 def _uv(*arguments: str) -> None:
