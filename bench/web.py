@@ -94,11 +94,12 @@ def _sign_in(page: Page, served: ServedProcess) -> None:
 
 
 def _longer(page: Page, served: ServedProcess, agents: list[str]) -> float:
-    """The first paint of the last agent beside that of the one before it: the median of pairs.
+    """The first paint of the last agent beside that of the one before it: the median over pairs.
 
     Each pair is of a server that has opened neither of them, but another one, so that it has
-    imported what it needs. The order alternates. On a busy machine, single pairs were between 0.41
-    and 2.35, so the median has a limit, and is not among the kept figures.
+    imported what it needs. What is opened second is painted later, so the order alternates, and two
+    pairs of opposite order are averaged. The figure is not among the kept ones: single pairs were
+    between 0.41 and 2.35 on a busy machine.
     """
     first, *both = agents
     ratios: list[float] = []
@@ -108,10 +109,12 @@ def _longer(page: Page, served: ServedProcess, agents: list[str]) -> float:
             _paint(page, served, first)
             painted: dict[str, float] = {}
             for agent in both if number % 2 else both[::-1]:
+                page.goto("about:blank")  # to leave a long conversation takes time too
                 painted[agent] = _paint(page, served, agent)
         ratios.append(painted[both[1]] / painted[both[0]])
     print(f"  pairs: {', '.join(f'{each:.2f}' for each in ratios)}")
-    return statistics.median(ratios)
+    both_orders = zip(ratios[::2], ratios[1::2], strict=True)
+    return statistics.median(map(statistics.geometric_mean, both_orders))
 
 
 def _paint(page: Page, served: ServedProcess, agent: str) -> float:

@@ -14,7 +14,7 @@ are repeated while the server is away, which `TemporalEngine` logs once.
 import asyncio
 import atexit
 import logging
-import time
+import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -171,7 +171,7 @@ def _runtime() -> Runtime:
     fault, sdk-python issue 300). So they get a moment to finish before.
     """
     quiet_temporal_logging(_core_log)
-    atexit.register(time.sleep, _LAST_MOMENT)
+    atexit.register(threading.Event().wait, _LAST_MOMENT)  # a sleep fails if clocks are stepped
     return Runtime(
         telemetry=TelemetryConfig(
             logging=LoggingConfig(
