@@ -6,13 +6,18 @@ whole output of each is in `dist/night/`. The exit code is 1 if one failed; the 
 `just night --continue` runs only the recipes that have not passed at this commit yet, so that a
 night that was interrupted can be finished later. What passed at another commit does not count, and
 with uncommitted changes nothing does.
+
+`just night --at-once 2` runs two recipes at a time: most of them wait more than they compute. The
+ones that measure time still run alone, after the others.
 """
 
+import argparse
 import json
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import NamedTuple
 
@@ -61,7 +66,8 @@ RECIPES: tuple[tuple[str, ...], ...] = (
     ("bench", "all"),
 )
 LOGS = Path("dist/night")
-
+ALONE = {"bench", "service"}
+"""These compare times, which a neighbour would change."""
 
 OUTCOMES = "outcomes.jsonl"
 
@@ -114,25 +120,44 @@ def passed_at(commit: str) -> dict[str, Outcome]:
     return {name: it for name, it in last.items() if it.passed}
 
 
+def outcomes(chosen: Sequence[Sequence[str]], at_once: int) -> Iterator[Outcome]:
+    """Runs recipes, several at a time, and those that measure time alone after them."""
+    together = [each for each in chosen if each[0] not in ALONE]
+    alone = [each for each in chosen if each[0] in ALONE]
+    for recipes, workers in ((together, at_once), (alone, 1)):
+        with ThreadPoolExecutor(workers) as pool:
+            try:
+                for done in as_completed([pool.submit(run, each) for each in recipes]):
+                    yield done.result()
+            finally:  # Ctrl-C ends what runs, and starts nothing else
+                pool.shutdown(cancel_futures=True)
+
+
 def main(argv: Sequence[str]) -> int:
     """Runs the named recipes, or all; returns 1 if one failed, 2 for an unknown name."""
-    names = set(argv) - {"--continue"}
-    chosen = [each for each in RECIPES if not names or each[0] in names]
+    parser = argparse.ArgumentParser(prog="just night")
+    parser.add_argument("names", nargs="*", metavar="RECIPE", help="only these")
+    parser.add_argument("--continue", dest="go_on", action="store_true", help="without what passed")
+    parser.add_argument("--at-once", type=int, default=1, help="how many recipes run at a time")
+    options = parser.parse_args(argv)
+    names = set(options.names)
     if unknown := names - {each[0] for each in RECIPES}:
         print(f"not in `just night`: {', '.join(sorted(unknown))}", file=sys.stderr)
         return 2
+    chosen = [each for each in RECIPES if not names or each[0] in names]
     LOGS.mkdir(parents=True, exist_ok=True)
-    earlier = passed_at(_commit()) if "--continue" in argv else {}
+    commit = _commit()
+    passed = passed_at(commit) if options.go_on else {}
+    earlier = {name: passed[name] for name in map(" ".join, chosen) if name in passed}
+    for outcome in earlier.values():
+        print(f"{outcome}  (earlier)", flush=True)
     failed = 0
-    for recipe in chosen:
-        if outcome := earlier.get(" ".join(recipe)):
-            print(f"{outcome}  (earlier)", flush=True)
-            continue
-        before = _commit()
-        outcome = run(recipe)
+    for outcome in outcomes(
+        [each for each in chosen if " ".join(each) not in earlier], options.at_once
+    ):
         failed += not outcome.passed
         print(outcome, flush=True)
-        kept = outcome._replace(commit=before if before == _commit() else "")
+        kept = outcome._replace(commit=commit if commit == _commit() else "")
         with (LOGS / OUTCOMES).open("a") as file:
             file.write(f"{json.dumps(kept)}\n")
     print(f"night: {len(chosen) - failed} passed, {failed} failed; output in {LOGS}/")

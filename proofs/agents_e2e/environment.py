@@ -3,11 +3,13 @@
 It is beside this file and shares nothing with ours. pi comes from npm, which checks its hashes.
 """
 
+import fcntl
 import hashlib
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 _HERE = Path(__file__).resolve().parent
@@ -15,6 +17,7 @@ _ENVIRONMENT = _HERE / ".venv"
 _REQUIREMENTS = _HERE / "requirements.txt"
 _STAMP = _ENVIRONMENT / "made-from"
 _NPM = _HERE / ".npm"
+_LOCK = _HERE / ".lock"
 _NPM_PACKAGES = ("@earendil-works/pi-coding-agent@0.87.1", "node@22.23.3")
 _FETCH_SECONDS = 600
 _PROGRAMS = {
@@ -30,20 +33,30 @@ class ProofError(Exception):
 def find_programs() -> dict[str, Path]:
     """The programs by name. Their environment is created if it is missing."""
     stamp = f"{sys.version}\n{hashlib.sha256(_REQUIREMENTS.read_bytes()).hexdigest()}\n"
-    if not _STAMP.exists() or _STAMP.read_text() != stamp:
-        _make()
-        _STAMP.write_text(stamp)
+    with _one_at_a_time():
+        if not _STAMP.exists() or _STAMP.read_text() != stamp:
+            _make()
+            _STAMP.write_text(stamp)
     return dict(_programs())
 
 
 def find_npm_programs() -> dict[str, Path]:
     """The programs from npm by name, with the Node that they need. Fetched on first use."""
     stamp = _NPM / "made-from"
-    if not stamp.exists() or stamp.read_text() != "\n".join(_NPM_PACKAGES):
-        print("agents-e2e: fetching pi, once", file=sys.stderr, flush=True)
-        _run("npm", "install", "--silent", "--no-save", "--prefix", str(_NPM), *_NPM_PACKAGES)
-        stamp.write_text("\n".join(_NPM_PACKAGES))
+    with _one_at_a_time():
+        if not stamp.exists() or stamp.read_text() != "\n".join(_NPM_PACKAGES):
+            print("agents-e2e: fetching pi, once", file=sys.stderr, flush=True)
+            _run("npm", "install", "--silent", "--no-save", "--prefix", str(_NPM), *_NPM_PACKAGES)
+            stamp.write_text("\n".join(_NPM_PACKAGES))
     return {name: _NPM / "node_modules" / ".bin" / name for name in ("pi", "node")}
+
+
+@contextmanager
+def _one_at_a_time() -> Iterator[None]:
+    """Two proofs that start at once do not both fetch."""
+    with _LOCK.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _programs() -> Iterator[tuple[str, Path]]:

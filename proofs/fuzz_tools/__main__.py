@@ -15,7 +15,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m proofs.fuzz_tools")
     parser.add_argument("--calls", type=int, default=100_000, help="how many calls")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--minutes", type=float, default=20, help="give up after so long")
+    parser.add_argument("--minutes", type=float, default=40, help="give up after so long")
     options = parser.parse_args()
     began = time.monotonic()
     counts = asyncio.run(fuzz(options.calls, options.seed, options.minutes * 60))

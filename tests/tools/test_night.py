@@ -1,6 +1,7 @@
 """The long checks: what they run exists, and a failure of one is a failure of all."""
 
 import re
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -74,3 +75,23 @@ def test_a_night_that_was_interrupted_runs_what_has_not_passed_at_this_commit(
     assert continued() == ["one", "two", "three"]
     commit[0] = ""  # with uncommitted changes, no result is of a commit
     assert continued() == ["one", "two", "three"] == continued()
+
+
+def test_two_recipes_run_at_once_and_those_that_measure_time_alone_at_the_end(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    both = threading.Barrier(2)
+    ended: list[str] = []
+
+    def run(recipe: Sequence[str]) -> night.Outcome:
+        if recipe[0] not in night.ALONE:
+            both.wait(timeout=10)
+        ended.append(recipe[0])
+        return night.Outcome(recipe[0], True, 1.0, "the last line")
+
+    monkeypatch.setattr(night, "RECIPES", (("bench",), ("one",), ("two",)))
+    monkeypatch.setattr(night, "LOGS", tmp_path)
+    monkeypatch.setattr(night, "run", run)
+    assert night.main(["--at-once", "2"]) == 0
+    assert set(ended[:2]) == {"one", "two"}
+    assert ended[2] == "bench"
