@@ -165,7 +165,7 @@ crash-runtime *ARGS:
 rolling-upgrade *ARGS:
     python -m proofs.rolling_upgrade "$@"
 
-# A service with 3 workers for all spaces and 50 tenants, and twelve faults: `just service --fault failover --turns 200`
+# A service with 3 workers for all spaces and 100 tenants, and twelve faults: `just service --fault failover --turns 200`
 [group('prove')]
 service *ARGS:
     python -m proofs.service "$@"

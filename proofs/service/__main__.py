@@ -107,11 +107,11 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument(
         "--fault", action="append", choices=list(FAULTS), help="one of them; by default all"
     )
-    parser.add_argument("--turns", type=int, default=5000, help="of quiet tenants, in all rounds")
-    parser.add_argument("--conversations", type=int, default=1000)
-    parser.add_argument("--tenants", type=int, default=50)
+    parser.add_argument("--turns", type=int, default=20_000, help="of quiet tenants, in all rounds")
+    parser.add_argument("--conversations", type=int, default=2000)
+    parser.add_argument("--tenants", type=int, default=100)
     parser.add_argument("--workers", type=int, default=3)
-    parser.add_argument("--rate", type=float, default=4.0, help="prompts of quiet tenants a second")
+    parser.add_argument("--rate", type=float, default=8.0, help="prompts of quiet tenants a second")
     parser.add_argument("--reply-seconds", type=float, default=5.0, help="how long a reply takes")
     parser.add_argument("--seconds", type=float, default=10.0, help="how long a fault lasts")
     parser.add_argument(
@@ -119,7 +119,7 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--engine", choices=("auto", "temporal"), default="auto")
     parser.add_argument("--pooled", action="store_true", help="processes go through PgBouncer")
-    parser.add_argument("--minutes", type=float, default=60.0, help="the longest it may take")
+    parser.add_argument("--minutes", type=float, default=90.0, help="the longest it may take")
     parser.add_argument("--times", help="a file for the stages of each turn of quiet tenants")
     parser.add_argument("--seed", type=int, default=time.time_ns(), help="to repeat the chances")
     options = parser.parse_args(arguments)
