@@ -220,7 +220,7 @@ async def test_text_that_looks_like_a_command_waits_as_a_prompt_does(
     assert not (await (await Sapwood(served.connection).find(agent)).state()).queue
 
 
-async def test_a_prompt_after_the_end_of_a_turn_waits_behind_the_queue(
+async def test_a_prompt_after_an_interrupt_sends_what_it_waits_behind(
     served: Served, agent: AgentId, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     let_models_be_called(served, monkeypatch)
@@ -230,7 +230,6 @@ async def test_a_prompt_after_the_end_of_a_turn_waits_behind_the_queue(
             await client.post(f"{at}/submissions", json={"text": text, "waits": True})
         await client.post(f"{at}/interrupt", json={})
         third = await client.post(f"{at}/submissions", json={"text": "Three.", "waits": True})
-        await client.post(f"{at}/queue/next", json={})
     assert third.json()["prompt"] == "queued"
     assert (await sent_in(served, agent))[-2:] == ["One.", "Two."]
     queue = (await (await Sapwood(served.connection).find(agent)).state()).queue

@@ -265,8 +265,7 @@ def test_a_queue_that_is_held_says_what_is_sent_and_in_which_order(stage: Stage)
     page.click("#interrupt")
     expect(note).to_be_visible()
     expect(note).to_have_text(
-        "These are not sent yet. Send sends them in this order, also when you send a new "
-        "message, which goes last. ✕ removes one."
+        "Not sent yet. Send sends these in order, then your new message. ✕ removes one."
     )
     stage.inspect("held")
     stage.command("Four? [[say: Fourth answer.]]")

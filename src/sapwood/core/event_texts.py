@@ -92,7 +92,7 @@ def event_texts(event: Event) -> EventTexts:
             return EventTexts(line, "", f"Tagged: {_one_line(line)}", "▪")
         case events.AgentKilled(target, by):
             line = f"{target}{f' by {by}' if by else ''}"
-            return EventTexts(line, "", f"Killed with {target}", "✗")
+            return EventTexts(line, "", f"Killed by /kill {target}", "✗")
         case events.SettingsChanged(change, why):
             fields = change.changed_fields()
             line = ", ".join(f"{name} = {value}" for name, value in fields.items())

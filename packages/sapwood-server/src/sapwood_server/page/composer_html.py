@@ -57,8 +57,8 @@ class ComposerFacts(Struct, frozen=True):
 
 
 _HELD = (
-    '<p id="held" class="faint">These are not sent yet. Send sends them in this order, also '
-    "when you send a new message, which goes last. ✕ removes one.</p>"
+    '<p id="held" class="faint">Not sent yet. Send sends these in order, then your new message. '
+    "✕ removes one.</p>"
 )
 """Below a queue while no turn is open: the style sheet hides it otherwise."""
 

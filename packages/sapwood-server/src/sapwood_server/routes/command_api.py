@@ -17,6 +17,7 @@ from sapwood.app.permission_questions import PostedQuestion, send_answer, waitin
 from sapwood.conversation.answers import Answer, Changed, Prompted
 from sapwood.conversation.call import Person, typed_request
 from sapwood.conversation.prompt_files import names_files, with_named_files
+from sapwood.conversation.provider_limit import resets_soon
 from sapwood.conversation.script import (
     CommandStep,
     Script,
@@ -37,6 +38,7 @@ from sapwood.core.state import QueuedPrompt
 from sapwood.core.tags import Tags, entries_of
 from sapwood.core.turn_params import TurnParams
 from sapwood.display.permission_text import answer_choices
+from sapwood.display.quantities import now
 from sapwood.workspace.permissions.permission_gate import Deny, PermissionAnswer, Reply
 from sapwood_server.problems import OutcomeValue, Problem, refusal_problem
 from sapwood_server.request_context import (
@@ -208,8 +210,9 @@ class SubmissionDone(Struct, frozen=True):
 async def submit(call: RequestContext, agent: AgentId, body: SubmissionBody) -> Response:
     """Carries out what a person typed: a prompt, a command, or a script of both.
 
-    With `waits`, a prompt is queued while a turn is open or others are queued. One with files is
-    then not carried out (`held`), and commands only leave the files to a later prompt.
+    With `waits`, a prompt is queued while a turn is open or others are queued; if an interrupt held
+    these, the first is sent. One with files is then not carried out (`held`), and commands only
+    leave the files to a later prompt.
     """
     script = await _script(call, body.text, agent)
     state = (await call.space.connection.dispatcher.open(agent)).state
@@ -223,9 +226,11 @@ async def submit(call: RequestContext, agent: AgentId, body: SubmissionBody) -> 
     if body.asks and (question := await call.service.question_before(agent, script)):
         detail = f"{question} Send it again to do it."
         raise Problem(409, "Confirm the command", detail, fields={"again": body.text})
-    if body.waits and has_prompt(script) and await (await _session(call)).has_to_wait():
+    session = await _session(call)
+    if body.waits and has_prompt(script) and await session.has_to_wait():
         if not body.files:
             await _queue(call, agent, body.text)
+            await _send_held(call, agent, session)
         return json_response(SubmissionDone((), agent, "held" if body.files else "queued"), 202)
     return json_response(await _carry_out(call, agent, script))
 
@@ -374,14 +379,12 @@ async def send_queued(call: RequestContext, agent: AgentId, body: SendQueuedBody
     left to a screen, which waits for the turn of each of its prompts.
     """
     session = ConversationSession(call.service, "", agent)
-    for first in (await session.queue())[:1]:
-        script = parse(first.text)
-        if not isinstance(script, Refusal) and len(script) > 1:
-            raise Problem(
-                409,
-                "A script is waiting",
-                "The next item is a script. Remove it, and send its steps one by one.",
-            )
+    if await _script_is_first(session):
+        raise Problem(
+            409,
+            "A script is waiting",
+            "The next item is a script. Remove it, and send its steps one by one.",
+        )
     before = await _version(call, agent)
     sent = [each async for each in (session.turn_ended() if body.ended else session.send_next())]
     await _follow(call, agent, before)
@@ -389,6 +392,22 @@ async def send_queued(call: RequestContext, agent: AgentId, body: SendQueuedBody
         if isinstance(each.answer, Refusal):
             raise refusal_problem(each.answer)
     return QueuedSent(_outcomes(sent), session.agent or agent)
+
+
+async def _send_held(call: RequestContext, agent: AgentId, session: ConversationSession) -> None:
+    """Sends the first text of the queue if no turn is open, because a person sent one behind it."""
+    if await _script_is_first(session) or resets_soon(await session.limit_reset(), now()):
+        return
+    before = await _version(call, agent)
+    async for _ in session.send_next():
+        pass
+    await _follow(call, agent, before)
+
+
+async def _script_is_first(session: ConversationSession) -> bool:
+    """Whether a script is the first text of the queue. It needs a screen, which waits for each."""
+    scripts = [parse(first.text) for first in (await session.queue())[:1]]
+    return any(not isinstance(script, Refusal) and len(script) > 1 for script in scripts)
 
 
 async def _session(call: RequestContext) -> ConversationSession:
