@@ -4,7 +4,11 @@ A web server asks, a worker answers, and a scripted model takes 10 seconds for a
 `--reply-seconds` says. All are processes of their own, so that the CPU of each can be read. Prompts
 have 400 characters and replies 1,200, in 75 pieces. A third as many conversations come before those
 that are measured, because the first ones need more. Figures are for each thousand conversations or
-turns. A busy machine needs more CPU for the same work.
+turns. A busy machine needs more CPU for the same work. PostgreSQL compresses pages in its WAL, as
+the guide of PostgreSQL says.
+
+`--events 10000000` measures a second time on PostgreSQL, when copies have filled the database up to
+so many events. No figure may be more than 1.3 times that of the empty database then.
 """
 
 import argparse
@@ -17,7 +21,7 @@ import sys
 import tempfile
 from asyncio.subprocess import PIPE, create_subprocess_exec
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
@@ -26,6 +30,8 @@ from msgspec import Struct
 
 from bench.kept_figures import figure
 from bench.sizing_client import words
+from bench.sizing_rows import fill
+from sapwood.core.ids import Space
 from scripted_model import ModelRequest, ScriptedModel
 from tools.postgres import Cluster, cluster
 
@@ -36,6 +42,8 @@ _MAX_BYTES, _MAX_CPU, _MAX_CONNECTIONS = 60_000, 0.2, 45
 """Limits: bytes of a turn on disk, seconds of CPU of a turn in all processes, connections."""
 _MAX_EVENTS, _MAX_WAL = 9, 20_000
 """Limits: events of a turn, and bytes of a turn in the WAL of PostgreSQL."""
+_MAX_GROWTH = 1.3
+"""Limit: a figure of a full database beside that of an empty one."""
 _FEW = 50
 """Below so many conversations, empty pages and the first turns count for too much to be judged."""
 
@@ -50,8 +58,7 @@ class Sizing(Struct):
     database: str
     conversations: int
     turns: int
-    seconds: float = 0.0
-    watched: bool = False
+    stored: int = 0
     log: int = 0
     events: int = 0
     engine: int = 0
@@ -72,7 +79,8 @@ class Sizing(Struct):
 
     def __str__(self) -> str:
         chats, turns = self.conversations / 1_000, self.conversations * self.turns / 1_000
-        each = f"{self.database}, {self.conversations:,} conversations of {self.turns} turns"
+        place = f"{self.database}, {self.stored:,} events" if self.stored else self.database
+        each = f"{place}, {self.conversations:,} conversations of {self.turns} turns"
         return "\n".join(
             (
                 f"{each}, for each thousand conversations:",
@@ -97,6 +105,11 @@ class Sizing(Struct):
             )
         )
 
+    def growth(self, before: "Sizing") -> dict[str, float]:
+        """How many times as much each figure is as with fewer events stored."""
+        figures = ("log", "wal", "worker", "web", "server", "connections", "worker_megabytes")
+        return {each: getattr(self, each) / max(getattr(before, each), 0.01) for each in figures}
+
     @property
     def is_short(self) -> bool:
         """Whether a limit is missed."""
@@ -118,29 +131,15 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--reply-seconds", type=float, default=10.0, help="how long a reply takes")
     parser.add_argument("--watched", action="store_true", help="show the words of each reply")
     parser.add_argument("--only", choices=("postgres", "sqlite"))
+    parser.add_argument("--events", type=int, default=0, help="measure again with so many stored")
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args(arguments)
-    chats, turns = (8, 2) if given.quick else (given.conversations, given.turns)
-    seconds = min(given.reply_seconds, 2.0) if given.quick else given.reply_seconds
-    found: list[Sizing] = []
-    if given.only != "sqlite":
-        with cluster() as server:
-            postgres = Sizing("PostgreSQL", chats, turns, seconds, given.watched)
-            asyncio.run(_measure_postgres(postgres, server, given.at_once))
-            found.append(postgres)
+    if given.quick:
+        given.conversations, given.turns = 8, 2
+        given.reply_seconds = min(given.reply_seconds, 2.0)
+    found = [] if given.only == "sqlite" else asyncio.run(_on_postgres(given))
     if given.only != "postgres":
-        with tempfile.TemporaryDirectory(prefix="sapwood-sizing-") as folder:
-            sqlite = Sizing("SQLite", chats, turns, seconds, given.watched)
-            asyncio.run(_measure_sqlite(sqlite, Path(folder) / "log.db", given.at_once))
-            found.append(sqlite)
-    for sizing in found:
-        print(f"{sizing}\n", flush=True)
-        turns = sizing.conversations * sizing.turns
-        if sizing.conversations >= _FEW:
-            figure(f"sizing: events of a turn, {sizing.database}", sizing.events / turns)
-            if sizing.database == "PostgreSQL":
-                figure("sizing: bytes of WAL of a turn", sizing.wal / turns)
-                figure("sizing: bytes of disk of a turn", sizing.log / turns)
+        found.append(asyncio.run(_on_sqlite(given)))
     short = [sizing.database for sizing in found if sizing.is_short]
     turn = (
         f"{_MAX_EVENTS} events, {_MAX_BYTES / 1e3:g} kB, {_MAX_WAL / 1e3:g} kB of WAL and "
@@ -150,10 +149,53 @@ def main(arguments: list[str]) -> int:
         f"sizing: {len(found)} databases, {', '.join(short) or 'none'} above {turn}, or "
         f"{_MAX_CONNECTIONS} connections"
     )
-    return int(bool(short))
+    grown = _told_growth(found) if given.events else []
+    return int(bool(short or grown))
 
 
-async def _measure_postgres(sizing: Sizing, server: Cluster, at_once: int) -> None:
+async def _on_postgres(given: argparse.Namespace) -> list[Sizing]:
+    """Measures an empty database and, if that is wished, a full one."""
+    found: list[Sizing] = []
+    with cluster() as server:
+        for events in (0, given.events):
+            if events or not found:
+                stored = await fill(server.dsn, Space("local"), events) if events else 0
+                sizing = Sizing("PostgreSQL", given.conversations, given.turns, stored)
+                await _measure_postgres(sizing, server, given)
+                found.append(sizing)
+                _show(sizing)
+    return found
+
+
+async def _on_sqlite(given: argparse.Namespace) -> Sizing:
+    with tempfile.TemporaryDirectory(prefix="sapwood-sizing-") as folder:
+        sizing = Sizing("SQLite", given.conversations, given.turns)
+        await _measure_sqlite(sizing, Path(folder) / "log.db", given)
+    _show(sizing)
+    return sizing
+
+
+def _show(sizing: Sizing) -> None:
+    """Prints the figures, and keeps those of an empty database."""
+    print(f"{sizing}\n", flush=True)
+    turns = sizing.conversations * sizing.turns
+    if sizing.conversations >= _FEW and not sizing.stored:
+        figure(f"sizing: events of a turn, {sizing.database}", sizing.events / turns)
+        if sizing.database == "PostgreSQL":
+            figure("sizing: bytes of WAL of a turn", sizing.wal / turns)
+            figure("sizing: bytes of disk of a turn", sizing.log / turns)
+
+
+def _told_growth(found: Sequence[Sizing]) -> list[str]:
+    """Prints how much each figure grew on PostgreSQL; returns those that grew too much."""
+    empty, full = found[:2]
+    growth = full.growth(empty)
+    shown = ", ".join(f"{name} {times:.2f}" for name, times in growth.items())
+    print(f"sizing: with {full.stored:,} events stored, times as much: {shown}")
+    return [name for name, times in growth.items() if times > _MAX_GROWTH]
+
+
+async def _measure_postgres(sizing: Sizing, server: Cluster, given: argparse.Namespace) -> None:
     session = await asyncpg.connect(server.dsn)
 
     async def connections() -> None:
@@ -183,12 +225,14 @@ async def _measure_postgres(sizing: Sizing, server: Cluster, at_once: int) -> No
     async def events() -> int:
         return int(await session.fetchval("SELECT count(*) FROM sapwood.events"))
 
-    async with _worker(server.dsn, sizing.seconds) as (worker, environment):
-        await _ask(sizing, server.dsn, environment, at_once, _warm_up(sizing), connections)
+    await session.execute("ALTER SYSTEM SET wal_compression = lz4")
+    await session.execute("SELECT pg_reload_conf()")
+    async with _worker(server.dsn, given.reply_seconds) as (worker, environment):
+        await _ask(server.dsn, environment, given, _warm_up(given), connections)
         await session.execute("CHECKPOINT")
         before, cpu = await log_position(), cpu_of_family(server.pid)
         empty, stored = await sizes_of("sapwood"), await events()
-        await _converse(sizing, server.dsn, worker, environment, at_once, connections)
+        await _converse(sizing, server.dsn, worker, environment, given, connections)
         sizing.events = await events() - stored
         sizing.server = cpu_of_family(server.pid) - cpu
         sizing.wal = await log_position() - before
@@ -200,14 +244,14 @@ async def _measure_postgres(sizing: Sizing, server: Cluster, at_once: int) -> No
     await session.close()
 
 
-async def _measure_sqlite(sizing: Sizing, file: Path, at_once: int) -> None:
+async def _measure_sqlite(sizing: Sizing, file: Path, given: argparse.Namespace) -> None:
     async def nothing() -> None:
         """SQLite has no connections that a server must bear."""
 
-    async with _worker(str(file), sizing.seconds) as (worker, environment):
-        await _ask(sizing, str(file), environment, at_once, _warm_up(sizing), nothing)
+    async with _worker(str(file), given.reply_seconds) as (worker, environment):
+        await _ask(str(file), environment, given, _warm_up(given), nothing)
         empty, before, stored = _size(file), _written(worker), _events(file)
-        await _converse(sizing, str(file), worker, environment, at_once, nothing)
+        await _converse(sizing, str(file), worker, environment, given, nothing)
         sizing.wal += _written(worker) - before
         sizing.events = _events(file) - stored
     sizing.log = _size(file) - empty
@@ -219,12 +263,12 @@ async def _converse(
     address: str,
     worker: int,
     environment: dict[str, str],
-    at_once: int,
+    given: argparse.Namespace,
     look: Callable[[], Awaitable[None]],
 ) -> None:
     """Runs all conversations, and then looks at the idle worker."""
     before = _cpu(worker)
-    told = await _ask(sizing, address, environment, at_once, sizing.conversations, look)
+    told = await _ask(address, environment, given, sizing.conversations, look)
     sizing.web, sizing.web_megabytes = told["cpu"], told["megabytes"]
     sizing.wal = int(told["written"])
     sizing.worker = _cpu(worker) - before
@@ -235,15 +279,17 @@ async def _converse(
 
 
 async def _ask(
-    sizing: Sizing,
     address: str,
     environment: dict[str, str],
-    at_once: int,
+    given: argparse.Namespace,
     conversations: int,
     look: Callable[[], Awaitable[None]],
 ) -> dict[str, float]:
     """Runs so many conversations; returns what the web server tells about itself."""
-    arguments = [address, *map(str, (conversations, sizing.turns, at_once, int(sizing.watched)))]
+    arguments = [
+        address,
+        *map(str, (conversations, given.turns, given.at_once, int(given.watched))),
+    ]
     client = await create_subprocess_exec(
         *(sys.executable, "-m", "bench.sizing_client", *arguments), env=environment, stdout=PIPE
     )
@@ -254,8 +300,8 @@ async def _ask(
     return json.loads((await ended)[0])
 
 
-def _warm_up(sizing: Sizing) -> int:
-    return max(4, sizing.conversations // 3)
+def _warm_up(given: argparse.Namespace) -> int:
+    return max(4, given.conversations // 3)
 
 
 @asynccontextmanager

@@ -204,8 +204,11 @@ def _undo_compactions(name: str, path: Path) -> str:
     ran = subprocess.run(
         [*module, "--act", "own_compactions"], capture_output=True, text=True, check=False
     )
-    print("".join(f"     {line}\n" for line in ran.stdout.splitlines() if " NO " in line), end="")
-    return _UNDONE if ran.returncode == 0 else "are not undone"
+    if ran.returncode == 0:
+        return _UNDONE
+    told = [line for line in ran.stdout.splitlines() if " NO " in line]
+    print("".join(f"     {line}\n" for line in told or ran.stderr.splitlines()[-3:]), end="")
+    return "are not undone"
 
 
 def _released(source: _Source) -> list[str]:

@@ -44,6 +44,7 @@ class Scene:
 
     def _sign_in(self) -> None:
         self._page.goto(self._served.entrance)
+        self._page.get_by_role("button", name=f"Use {_NAMES[self._talk.program]}").click()
         expect(self._page.locator(".welcome")).to_be_visible()
 
     def _begin(self) -> None:
@@ -93,7 +94,8 @@ class Scene:
     def _rewind_by_click(self) -> None:
         row = self._page.locator("#rows .said", has_text="TURN2")
         row.hover()
-        row.locator("button", has_text="rewind").click()
+        row.locator(".turn-menu summary").click()
+        row.locator("[data-run^='/rewind']").click()
         expect(self._page.locator("[data-fold]")).to_contain_text("messages pruned", timeout=60_000)
         self._talk.path = ["TURN1"]
         self._probe("a rewind by click")

@@ -2,6 +2,7 @@
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -167,6 +168,15 @@ async def test_words_are_stored_while_they_arrive_and_survive_a_failure(agent: A
     with pytest.raises(_Broken):
         await tell()
     assert await said(agent) == ["A tale?", "Once upon a time"]
+
+
+@pytest.mark.parametrize("kind", ["thought", None, b"text", object()])
+async def test_words_of_an_unknown_kind_are_refused(agent: Agent, kind: Any) -> None:
+    async with agent.turn("A tale?") as turn:
+        await turn.call()
+        with pytest.raises(RefusedError, match="must be text or thinking"):
+            await turn.delta("Hm.", kind=kind)
+        await turn.reply("Once upon a time.")
 
 
 async def test_words_that_arrived_are_replaced_by_the_reply(agent: Agent) -> None:

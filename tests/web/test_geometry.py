@@ -28,7 +28,15 @@ def place(stage: Stage, key: str) -> float:
 
 
 def first_visible(stage: Stage) -> str:
-    """The key of the row at the top edge."""
+    """The key of the row at the top edge, once there is one: rows may have to be loaded."""
+    stage.page.wait_for_function(
+        """() => {
+            const top = document.getElementById('feed').getBoundingClientRect().top;
+            const boxes = [...document.querySelectorAll('#rows > article')].map((row) =>
+                row.getBoundingClientRect());
+            return boxes.some((box) => box.top <= top + 60 && box.bottom > top + 4);
+        }"""
+    )
     found = stage.page.evaluate(
         """() => {
             const top = document.getElementById('feed').getBoundingClientRect().top;
@@ -126,6 +134,7 @@ def test_a_stream_follows_the_end_and_moves_nothing_for_a_reader_above(stage: St
     text = " ".join(f"word{n}" for n in range(400))
     stage.prompt(f'Stream. [[stall: 3]] [[say: "{text} end"]]')
     stage.page.wait_for_selector("#stream .words:not(:empty)")
+    expect(stage.page.locator("#rows .said")).to_have_count(3)  # there is something to scroll
     stage.page.evaluate("() => { document.getElementById('feed').scrollTop = 0 }")
     expect(stage.page.locator("#latest")).to_be_visible()
     key = first_visible(stage)

@@ -5,6 +5,7 @@ The gate of the dispatcher converts the values that go into a command; they need
 Answers of a given type: the JSON Schema for the model, and what reads the answer.
 """
 
+import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -17,6 +18,7 @@ from sapwood.core.errors import RefusedError
 from sapwood.core.events import Pin
 from sapwood.core.ids import AgentId, EventRef, can_be_stored
 from sapwood.core.log_values import AgentSummary, Cursor, Where
+from sapwood.core.plural import either
 from sapwood.core.refusals import BadValue
 from sapwood.core.tags import Entry, Tags
 from sapwood.core.turn_params import TurnParams
@@ -33,6 +35,7 @@ from sapwood.turns.conversion import (
 )
 
 T = TypeVar("T")
+_Name = TypeVar("_Name", bound=str)
 
 
 def argument(convert: Callable[[object], T], value: object, name: str) -> T:
@@ -66,6 +69,14 @@ def key(value: object, name: str) -> str:
 def flag(value: object, name: str) -> bool:
     """Converts a boolean."""
     return argument(as_flag, value, name)
+
+
+def choice(value: object, name: str, known: tuple[_Name, ...]) -> _Name:
+    """One of these names. Raises `RefusedError`."""
+    for each in known:
+        if isinstance(value, str) and value == each:
+            return each
+    raise RefusedError(BadValue(name, either(known), reprlib.repr(value)[:80]))
 
 
 def count(value: object, name: str) -> int:

@@ -1,15 +1,15 @@
 """The class `Sapwood`: one space of a database, for Python programs; and `open`."""
 
 import re
-import reprlib
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 
 from sapwood.api.agent import Agent
 from sapwood.api.arguments import (
     agent_ids,
+    choice,
     count,
     cursor,
     event_ref,
@@ -34,14 +34,12 @@ from sapwood.core.errors import AgentNotFound, RefusedError
 from sapwood.core.events import HUMAN, Actor, Recorded
 from sapwood.core.ids import AgentId, EventRef, can_be_stored
 from sapwood.core.log_values import AgentSummary, Cursor, Order, SearchHit, TailedEvent, Where
-from sapwood.core.plural import either
-from sapwood.core.refusals import AgentExists, BadSetting, BadValue
+from sapwood.core.refusals import AgentExists, BadSetting
 from sapwood.core.settings import Settings
 from sapwood.turns.log import Log
 
 _STATUSES: tuple[Literal["running", "archived", "killed"], ...] = ("running", "archived", "killed")
 _ORDERS: tuple[Order, ...] = ("created", "updated")
-_Name = TypeVar("_Name", bound=str)
 # An id can be typed as a word, and in front of a colon and a version.
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 
@@ -191,10 +189,10 @@ class Sapwood:
             after=page_start(after),
             limit=count(limit, "limit"),
             parent=None if above is None else AgentId(above),
-            status=None if wanted is None else _choice(wanted, "status", _STATUSES),
+            status=None if wanted is None else choice(wanted, "status", _STATUSES),
             owner=asked.owner,
             label=asked.label,
-            order=_choice(order, "order", _ORDERS),
+            order=choice(order, "order", _ORDERS),
         )
 
     async def search(
@@ -349,14 +347,6 @@ async def open(
         yield db
     finally:
         await db.close()
-
-
-def _choice(value: object, name: str, known: tuple[_Name, ...]) -> _Name:
-    """One of these names. Raises `RefusedError`."""
-    for each in known:
-        if isinstance(value, str) and value == each:
-            return each
-    raise RefusedError(BadValue(name, either(known), reprlib.repr(value)[:80]))
 
 
 def _own_id(text: str) -> AgentId:

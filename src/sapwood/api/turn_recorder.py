@@ -10,7 +10,16 @@ from typing import Literal
 
 from msgspec import structs
 
-from sapwood.api.arguments import canonical, flag, items, label, number, optional, prompt_parts
+from sapwood.api.arguments import (
+    canonical,
+    choice,
+    flag,
+    items,
+    label,
+    number,
+    optional,
+    prompt_parts,
+)
 from sapwood.api.arguments import text as words
 from sapwood.app.connection import Connection
 from sapwood.app.conversation_service import offline_service
@@ -46,6 +55,7 @@ from sapwood.turns.open_agent import OpenAgent
 
 _log = logging.getLogger("sapwood.pins")
 _turns = logging.getLogger("sapwood.turns")
+_WORDS: tuple[Literal["text", "thinking"], ...] = ("text", "thinking")
 
 
 class AgentHandle:
@@ -283,7 +293,7 @@ class TurnRecorder:
         reply. If the turn is interrupted or fails before, the words so far stay in the log and in
         the next request. The words are stored a few times each second; a secret in them is masked.
         """
-        piece = words(text, "text")
+        piece, is_thinking = words(text, "text"), choice(kind, "kind", _WORDS) == "thinking"
         if self._stream is None:
             self._stream = RequestWords(
                 self._agent.connection,
@@ -293,7 +303,7 @@ class TurnRecorder:
                 self._called,
                 self._holder,
             )
-        self._stream.add(piece, is_thinking=kind == "thinking")
+        self._stream.add(piece, is_thinking=is_thinking)
 
     async def fail(self, reason: str | BaseException) -> None:
         """Marks the turn as failed and ends it; what was recorded before stays.

@@ -1,0 +1,98 @@
+"""Fills a PostgreSQL database with copies of the conversations that are in it.
+
+A copy has agents, commands and terms of its own, so that indexes grow as they do with as many
+conversations. Half of the copies are in the space of the originals, the others in 100 more spaces.
+"""
+
+import time
+
+import asyncpg
+
+from sapwood.core.ids import Space
+from sapwood.core.search_terms import agent_term
+from sapwood.store.postgres.fulltext import space_term
+
+_SPACES = 100
+
+_NAMES = """
+    CREATE TEMPORARY TABLE names (
+        agent text COLLATE "C" PRIMARY KEY, copy text COLLATE "C", scope text, term text
+    ) ON COMMIT DROP
+"""
+_REPLACED = "replace({}, '\"' || names.agent || '\"', '\"' || names.copy || '\"')"
+_AGENTS = f"""
+    INSERT INTO sapwood.agents (space, agent, version, facts, name, parent, status, created)
+    SELECT $2, copy, version, {_REPLACED.format("facts")}, name, parent, status, created
+    FROM sapwood.agents JOIN names USING (agent) WHERE space = $1
+"""
+_EVENTS = f"""
+    INSERT INTO sapwood.events (space, agent, version, kind, data, contents, at, actor, command)
+    SELECT $2, copy, version, kind, {_REPLACED.format("data")}, contents, at, actor, command || $3
+    FROM sapwood.events JOIN names USING (agent) WHERE space = $1 ORDER BY tx, position
+"""
+_RECEIPTS = """
+    INSERT INTO sapwood.receipts (space, command, data)
+    SELECT $2, command || $3, data FROM sapwood.receipts WHERE space = $1 AND command IN (
+        SELECT command FROM sapwood.events JOIN names USING (agent) WHERE space = $1
+    )
+"""
+_SEARCH = """
+    INSERT INTO sapwood.search (space, agent, version, part, at, terms)
+    SELECT $2, copy, version, part, at, array_to_tsvector(
+        ARRAY[$3, names.term] || tsvector_to_array(ts_delete(terms, ARRAY[$4, names.scope]))
+    )
+    FROM sapwood.search JOIN names USING (agent) WHERE space = $1
+"""
+_CONTENTS = """
+    INSERT INTO sapwood.contents (space, hash, data)
+    SELECT $2, hash, data FROM sapwood.contents WHERE space = $1 ON CONFLICT DO NOTHING
+"""
+_INDEXED = """
+    INSERT INTO sapwood.searchable (space, tx, position)
+    SELECT space, tx, position FROM sapwood.events WHERE space = $1
+    ORDER BY tx DESC, position DESC LIMIT 1
+    ON CONFLICT (space) DO UPDATE SET tx = excluded.tx, position = excluded.position
+"""
+
+
+async def fill(dsn: str, space: Space, events: int) -> int:
+    """Adds copies until there are so many events; returns how many there are."""
+    session = await asyncpg.connect(dsn)
+    try:
+        agents = await session.fetch("SELECT agent FROM sapwood.agents WHERE space = $1", space)
+        names = [each["agent"] for each in agents]
+        own = stored = await session.fetchval("SELECT count(*) FROM sapwood.events")
+        copies = max(0, -(-(events - stored) // own))
+        began = told = time.monotonic()
+        for number in range(copies):
+            place = space if number % 2 else Space(f"tenant-{number // 2 % _SPACES}")
+            await _copy(session, space, place, names, f"-{number}")
+            stored += own
+            if time.monotonic() - told > 10:
+                told = time.monotonic()
+                print(f"  {told - began:.0f} s: {stored:,} events", flush=True)
+        print(f"  {time.monotonic() - began:.0f} s: {stored:,} events; vacuum", flush=True)
+        await session.execute("VACUUM ANALYZE")
+        return stored
+    finally:
+        await session.close()
+
+
+async def _copy(
+    session: "asyncpg.Connection", space: Space, place: Space, agents: list[str], suffix: str
+) -> None:
+    async with session.transaction():
+        await session.execute(_NAMES)
+        rows = [
+            (each, copy := each + suffix, agent_term(each), agent_term(copy)) for each in agents
+        ]
+        await session.copy_records_to_table("names", records=rows)
+        await session.execute("ANALYZE names")
+        both = (space, place)
+        await session.execute(_AGENTS, *both)
+        await session.execute(_EVENTS, *both, suffix)
+        await session.execute(_RECEIPTS, *both, suffix)
+        await session.execute(_SEARCH, *both, space_term(place), space_term(space))
+        await session.execute(_INDEXED, place)
+        if place != space:
+            await session.execute(_CONTENTS, *both)
