@@ -33,7 +33,7 @@ class ProofError(Exception):
 def find_programs() -> dict[str, Path]:
     """The programs by name. Their environment is created if it is missing."""
     stamp = f"{sys.version}\n{hashlib.sha256(_REQUIREMENTS.read_bytes()).hexdigest()}\n"
-    with _one_at_a_time():
+    with one_at_a_time():
         if not _STAMP.exists() or _STAMP.read_text() != stamp:
             _make()
             _STAMP.write_text(stamp)
@@ -43,7 +43,7 @@ def find_programs() -> dict[str, Path]:
 def find_npm_programs() -> dict[str, Path]:
     """The programs from npm by name, with the Node that they need. Fetched on first use."""
     stamp = _NPM / "made-from"
-    with _one_at_a_time():
+    with one_at_a_time():
         if not stamp.exists() or stamp.read_text() != "\n".join(_NPM_PACKAGES):
             print("agents-e2e: fetching pi, once", file=sys.stderr, flush=True)
             _run("npm", "install", "--silent", "--no-save", "--prefix", str(_NPM), *_NPM_PACKAGES)
@@ -52,7 +52,7 @@ def find_npm_programs() -> dict[str, Path]:
 
 
 @contextmanager
-def _one_at_a_time() -> Generator[None]:
+def one_at_a_time() -> Generator[None]:
     """Two proofs that start at once do not both fetch."""
     with _LOCK.open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

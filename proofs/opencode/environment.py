@@ -11,7 +11,7 @@ import sys
 import tarfile
 from pathlib import Path
 
-from proofs.agents_e2e.environment import ProofError
+from proofs.agents_e2e.environment import ProofError, one_at_a_time
 from scripted_model import ScriptedModel
 
 VERSION = "1.18.33"
@@ -28,8 +28,9 @@ def find_opencode() -> Path:
     """The executable. It is fetched if it is missing. Raises `ProofError`."""
     system = f"linux-{'arm64' if platform.machine() == 'aarch64' else 'x64'}"
     found = _CACHE / f"opencode-{VERSION}"
-    if not found.exists():
-        _fetch(system, found)
+    with one_at_a_time():
+        if not found.exists():
+            _fetch(system, found)
     return found
 
 

@@ -110,7 +110,7 @@ def edit_a_turn(talk: Conversation) -> None:
     edited = talk.probe()
     during = list(talk.path)
     talk.path = old
-    talk.say(turn(talk.program, "TURN31"), "/mark T31", edited, "/undo", talk.probe())
+    talk.say(turn(talk.program, "TURN31"), "/mark T31", edited, "/undo --anyway", talk.probe())
     talk.expect_request("an edit of turn 3", during)
     talk.expect_path("its undo")
     talk.expect_same_history("its undo", first, talk.path[-1])
@@ -125,7 +125,9 @@ def subset(talk: Conversation) -> None:
     during = list(talk.path)
     talk.path = old
     undone = talk.probe()
-    talk.say("/rewind T2", seven, "/mark T7", eight, "/clear 3", kept, "/undo", "/undo", undone)
+    talk.say(
+        "/rewind T2", seven, "/mark T7", eight, "/clear 3", kept, "/undo", "/undo --anyway", undone
+    )
     talk.expect_request("turns in the middle and at the beginning are gone", during)
     talk.expect_path("two undos")
     talk.expect_same_history("two undos", first, talk.path[-1])
