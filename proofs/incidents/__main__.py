@@ -3,13 +3,15 @@
     just incidents
     just incidents poisoned_conversation
 
-Each starts from a service that works: a server, two workers with `--app` and PostgreSQL. It checks
-that the metric of the alert passes its threshold (the `for` of the rule is not waited for), and
-that a log line names the cause. Then it applies the cure of the runbook and sees the incident end.
+Each starts from a service that works: a server, two workers with `--app`, PostgreSQL and Prometheus
+with the alert rules. It waits until the alert fires (the `for` of the rule is left out) and a log
+line names the cause. Then it applies the cure of the runbook and sees incident and alert end. At
+last, Prometheus answers every query of the dashboard.
 """
 
 import asyncio
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -19,7 +21,8 @@ from functools import partial
 from pathlib import Path
 
 from proofs.incidents.app import DEADLY, DEFECT, MODEL, POISON
-from proofs.incidents.site import IncidentError, Numbers, Process, Site, is_up, passes, total, until
+from proofs.incidents.prometheus import PrometheusError, dashboard_expressions
+from proofs.incidents.site import IncidentError, Site, is_ready, until
 from sapwood import Agent, Sapwood, open
 from scripted_model import ModelRequest, Reply, ReplyLike, ScriptedModel
 from tools.postgres import Cluster, cluster
@@ -69,8 +72,7 @@ async def database_down(stage: _Stage) -> None:
     await agent.prompt("Answer slowly.")
     await asyncio.to_thread(stage.postgres.stop)
     try:
-        for each in site.processes:
-            await until("sapwood_database_up is 0", partial(_is_database_down, each))
+        await site.fires("SapwoodDatabaseDown")
         await until("/readyz answers 503", lambda: _status(stage, 503))
         await until(
             "a line says that the database is not responding",
@@ -80,20 +82,15 @@ async def database_down(stage: _Stage) -> None:
         stage.postgres.start()  # in this thread: Linux stops it when its parent thread ends
     await until("/readyz answers 200", lambda: _status(stage, 200))
     await until("the open turn is completed", lambda: _is_completed(agent))
+    await site.calms("SapwoodDatabaseDown")
     await until(
         "a line says that the database is back",
         lambda: [x for x in site.logged() if "database is back" in x["message"]],
     )
 
 
-async def _is_database_down(process: Process) -> bool:
-    numbers = await process.numbers()
-    return passes("SapwoodDatabaseDown", total(numbers, "sapwood_database_up"))
-
-
 async def _status(stage: _Stage, wanted: int) -> bool:
-    status, _ = await stage.site.workers[0].get("/readyz")
-    return status == wanted
+    return await stage.site.workers[0].status() == wanted
 
 
 async def _is_completed(agent: Agent) -> bool:
@@ -105,21 +102,16 @@ async def stuck_worker(stage: _Stage) -> None:
     site = stage.site
     agent = await stage.agent("quiet")
     await agent.prompt("Answer slowly.")
-    stuck = site.workers[0]
+    running: list[dict[str, str]] = []
 
     async def is_running() -> bool:
-        nonlocal stuck
-        for worker in site.workers:
-            if total(await worker.numbers(), "sapwood_turns_running"):
-                stuck = worker
-                return True
-        return False
+        running[:] = await site.prometheus.query("sapwood_turns_running > 0")
+        return bool(running)
 
     await until("a worker runs the turn", is_running, 30)
+    [stuck] = [each for each in site.workers if each.name == running[0]["instance"]]
     stuck.send(signal.SIGSTOP)
-    numbers = await stuck.numbers()
-    if not passes("SapwoodProcessDown", total(numbers, "up")):
-        raise IncidentError("the stuck worker still answers")
+    await site.fires("SapwoodProcessDown", instance=stuck.name)
     [other] = [each for each in site.workers if each is not stuck]
     await until("another worker completes the turn", lambda: _is_completed(agent))
     await until(
@@ -128,8 +120,8 @@ async def stuck_worker(stage: _Stage) -> None:
     )
     stuck.stop(signal.SIGKILL)
     stuck.start()
-    await until("the new worker has an address", stuck.address)
-    await until("the new worker answers", lambda: is_up(stuck))
+    await until("the new worker answers", lambda: is_ready(stuck))
+    await site.calms("SapwoodProcessDown", instance=stuck.name)
 
 
 async def flooding_tenant(stage: _Stage) -> None:
@@ -138,30 +130,18 @@ async def flooding_tenant(stage: _Stage) -> None:
     agents = [await stage.agent("flood", f"loop-{number}") for number in range(_FLOOD)]
     await asyncio.gather(*[agent.prompt("Answer slowly.") for agent in agents])
 
-    async def open_turns() -> float:
-        numbers = await site.workers[0].numbers()
-        return total(numbers, "sapwood_open_turns", space="flood")
-
-    async def is_seen() -> bool:
-        return passes("SapwoodTenantFloods", await open_turns())
-
-    await until("sapwood_open_turns names the space", is_seen)
+    await site.fires("SapwoodTenantFloods", space="flood")
     began = time.monotonic()
     await stage.works("quiet")
     print(f"  a quiet tenant was answered in {time.monotonic() - began:.1f} s", flush=True)
-    numbers = await site.workers[0].numbers()
-    waited = total(numbers, "sapwood_oldest_waiting_seconds", space="quiet")
-    if passes("SapwoodQueueOld", waited):
-        raise IncidentError(f"the queue of a quiet tenant is {waited:.0f} s old")
+    if await site.prometheus.fires("SapwoodQueueOld", space="quiet"):
+        raise IncidentError("the queue of a quiet tenant is old")
     await until("lines name the space", lambda: site.logged(event="turn.completed", space="flood"))
     for agent in agents:
         if await _is_open(agent):
             await agent.interrupt("a loop of this tenant")
 
-    async def is_over() -> bool:
-        return await open_turns() == 0
-
-    await until("the space has no open turns", is_over)
+    await site.calms("SapwoodTenantFloods", space="flood")
 
 
 async def _is_open(agent: Agent) -> bool:
@@ -171,20 +151,12 @@ async def _is_open(agent: Agent) -> bool:
 async def refusing_provider(stage: _Stage) -> None:
     """The provider refuses by a rate limit. Cure: wait for it, then the user continues."""
     site = stage.site
-    before = await site.numbers()
     stage.is_limited = True
     agents = [await stage.agent("quiet") for _ in range(4)]
     try:
         await asyncio.gather(*[agent.prompt("Say something.") for agent in agents])
 
-        async def is_seen() -> bool:
-            now = await site.numbers()
-            name = "sapwood_model_calls_total"
-            failed = _increase(before, now, name, outcome="overloaded")
-            calls = _increase(before, now, name)
-            return calls > 0 and passes("SapwoodModelFailing", failed / calls)
-
-        await until("the share of failed calls passes the threshold", is_seen)
+        await site.fires("SapwoodModelFailing", outcome="overloaded")
         await until(
             "lines name the provider's reason",
             lambda: [x for x in site.logged(event="turn.failed") if "3600" in x["reason"]],
@@ -194,23 +166,13 @@ async def refusing_provider(stage: _Stage) -> None:
     await stage.answers(agents[0], "Continue.")
 
 
-def _increase(before: Numbers, now: Numbers, name: str, **labels: str) -> float:
-    return total(now, name, **labels) - total(before, name, **labels)
-
-
 async def poisoned_conversation(stage: _Stage) -> None:
     """A prompt meets a defect again and again. Cure: interrupt it and clear the context."""
     site = stage.site
-    before = await site.numbers()
     agent = await stage.agent("quiet")
     await agent.prompt(f"Read {POISON}.")
 
-    async def is_seen() -> bool:
-        now = await site.numbers()
-        errors = _increase(before, now, "sapwood_turns_total", status="error")
-        return passes("SapwoodTurnErrors", errors)
-
-    await until("sapwood_turns_total counts errors", is_seen)
+    await site.fires("SapwoodTurnErrors")
     named = {"event": "turn.error", "space": "quiet", "agent": agent.id, "reason": DEFECT}
     await until("a line names agent and defect", lambda: site.logged(**named))
     await stage.works("quiet")
@@ -238,7 +200,7 @@ async def deadly_conversation(stage: _Stage) -> None:
         "a line says why its turn failed", lambda: site.logged(event="turn.failed", **named)
     )
     for worker in site.workers:
-        await until("the worker answers", partial(is_up, worker))
+        await until("the worker answers", partial(is_ready, worker))
     await stage.works("quiet")
     await agent.run_command("/clear")
     await stage.answers(agent, "Go on without it.")
@@ -256,6 +218,15 @@ INCIDENTS: tuple[Callable[[_Stage], Awaitable[None]], ...] = (
     poisoned_conversation,
     deadly_conversation,
 )
+
+
+async def _look_at_dashboard(site: Site) -> None:
+    """Asks Prometheus for all that the dashboard shows. Raises `PrometheusError`."""
+    shown = dashboard_expressions()
+    empty = [each for each in shown if not await site.prometheus.query(each)]
+    named = sorted({name for each in empty for name in re.findall(r"sapwood_\w+", each)})
+    left = f", no data of {', '.join(named)}" if named else ""
+    print(f"dashboard: {len(shown)} queries answered{left}")
 
 
 async def _run(names: list[str], folder: Path, server: Cluster, model: ScriptedModel) -> int:
@@ -276,8 +247,13 @@ async def _run(names: list[str], folder: Path, server: Cluster, model: ScriptedM
                 except IncidentError as problem:
                     failed += 1
                     print(f"NO {incident.__name__}: {problem}", flush=True)
+                    print("".join(f"  {each.name}: {each.last_words()}\n" for each in site.processes))
                 else:
                     print(f"ok {incident.__name__}: {time.monotonic() - began:.1f} s", flush=True)
+            await _look_at_dashboard(site)
+    except PrometheusError as problem:
+        failed += 1
+        print(f"NO {problem}")
     finally:
         site.stop()
     print(f"incidents: {len(chosen) - failed} of {len(chosen)} seen, named and ended")

@@ -1,4 +1,4 @@
-"""A server and two workers on one PostgreSQL database, with their logs and numbers."""
+"""A server and two workers on one PostgreSQL database, with their logs, and a Prometheus."""
 
 import asyncio
 import json
@@ -14,18 +14,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import yaml
+from proofs.incidents.prometheus import Prometheus, Target
+from tools.postgres import dying_with_us, free_port
 
-from tools.postgres import dying_with_us
-
-_RULES = Path(__file__).resolve().parents[2] / "deploy" / "monitoring" / "alerts.yaml"
-_SAMPLE = re.compile(r"(\w+)(?:\{(.*)\})? (\S+)")
-_LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
-_SCRAPE_SECONDS = 6.0
+_ANSWER_SECONDS = 6.0
 _LOOK = 0.2
-
-Numbers = list[tuple[str, dict[str, str], float]]
-"""The samples of `/metrics`: name, labels, value."""
 
 
 class IncidentError(Exception):
@@ -33,18 +26,20 @@ class IncidentError(Exception):
 
 
 class Process:
-    """A server or a worker, with its log in a file."""
+    """A server or a worker, with its log in a file. It keeps its port when it is restarted."""
 
     def __init__(self, folder: Path, name: str, environ: dict[str, str], *arguments: str) -> None:
+        self.name = name
         self.log = folder / f"{name}.log"
-        self.token = ""
+        self.address = f"127.0.0.1:{free_port()}"
         self.earlier: list[dict[str, Any]] = []
-        self._command = [*dying_with_us(), sys.executable, "-m", "sapwood.cli", *arguments]
+        port = self.address.rpartition(":")[2]
+        self._command = [*dying_with_us(), sys.executable, "-m", "sapwood.cli", *arguments, port]
         self._environ = environ
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Starts it; `address` waits until it has one. What it logged before is kept."""
+        """Starts it. What it logged before is kept."""
         if self.log.exists():
             self.earlier += self.lines()
         with self.log.open("wb") as file:
@@ -78,52 +73,23 @@ class Process:
         except ValueError:
             raise IncidentError(f"A line of {self.log.name} is not JSON: {whole[-500:]}") from None
 
-    def address(self) -> str:
-        """Where it answers; empty if it does not yet."""
-        said = " ".join(line["message"] for line in self.lines())
-        found = re.search(r"http://127\.0\.0\.1:\d+", said)
-        return found[0] if found else ""
+    def last_words(self) -> str:
+        """How it ended, if it did, and what it logged last."""
+        return "ended; " * self.has_ended + " | ".join(line["message"] for line in self.lines()[-3:])
 
-    async def get(self, path: str) -> tuple[int, str]:
-        """The status and the text of an answer; 0 if there is none in time."""
-        return await asyncio.to_thread(self._get, path)
+    async def status(self, path: str = "/readyz") -> int:
+        """The status of an answer; 0 if there is none in time."""
+        return await asyncio.to_thread(self._status, path)
 
-    def _get(self, path: str) -> tuple[int, str]:
-        headers = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+    def _status(self, path: str) -> int:
         try:
-            request = urllib.request.Request(self.address() + path, headers=headers)
-            with urllib.request.urlopen(request, timeout=_SCRAPE_SECONDS) as answer:
-                return answer.status, answer.read().decode()
+            place = f"http://{self.address}{path}"
+            with urllib.request.urlopen(place, timeout=_ANSWER_SECONDS) as answer:
+                return answer.status
         except urllib.error.HTTPError as error:
-            return error.code, error.read().decode()
-        except (OSError, ValueError):
-            return 0, ""
-
-    async def numbers(self) -> Numbers:
-        """What Prometheus would read, with its own `up`."""
-        status, text = await self.get("/metrics")
-        found: Numbers = [("up", {}, float(status == 200))]
-        for line in text.splitlines() if status == 200 else ():
-            if match := _SAMPLE.fullmatch(line):
-                labels = dict(_LABEL.findall(match[2] or ""))
-                found.append((match[1], labels, float(match[3])))
-        return found
-
-
-def total(numbers: Numbers, name: str, **labels: str) -> float:
-    """The sum of the samples that have these labels."""
-    found = [sample for sample in numbers if sample[0] == name]
-    return sum(value for _, has, value in found if labels.items() <= has.items())
-
-
-def passes(alert: str, value: float) -> bool:
-    """Whether a value is beyond the threshold of an alert."""
-    [group] = yaml.safe_load(_RULES.read_text())["groups"]
-    [rule] = [each for each in group["rules"] if each["alert"] == alert]
-    match = re.search(r"([<>]) ([\d.]+)$", rule["expr"])
-    assert match is not None
-    bound = float(match[2])
-    return value < bound if match[1] == "<" else value > bound
+            return error.code
+        except OSError:
+            return 0
 
 
 async def until(what: str, check: Callable[[], Any], seconds: float = 60.0) -> None:
@@ -151,11 +117,12 @@ class Site:
             "SAPWOOD_INCIDENTS_MODEL": model,
             "SAPWOOD_LOG_FORMAT": "json",
         }
-        app = ("--app", "proofs.incidents.app:runtime", "--spaces", "*", "--health", "0")
+        app = ("--app", "proofs.incidents.app:runtime", "--spaces", "*", "--health")
         self.workers = [
             Process(folder, f"worker-{number}", self.environ, "worker", *app) for number in (1, 2)
         ]
-        self.server = Process(folder, "server", self.environ, "serve", "--no-agents", "--port", "0")
+        self.server = Process(folder, "server", self.environ, "serve", "--no-agents", "--port")
+        self.prometheus = Prometheus(folder / "prometheus")
 
     @property
     def processes(self) -> list[Process]:
@@ -166,14 +133,16 @@ class Site:
         """Starts everything and waits until it is ready."""
         for each in self.processes:
             each.start()
-            await until(f"{each.log.name} has an address", each.address)
+        for each in self.processes:
+            await until(f"{each.name} is ready", lambda each=each: is_ready(each))
         said = await self.run("token", "new", "prometheus", "--scope", "admin")
         found = re.search(r"sw_\S+", said)
         if found is None:
             raise IncidentError(f"No token was made: {said}")
-        self.server.token = found[0]
-        for each in self.processes:
-            await until(f"{each.log.name} is ready", lambda each=each: is_up(each))
+        tokens = {self.server: found[0]}
+        self.prometheus.start(
+            [Target(each.name, each.address, tokens.get(each, "")) for each in self.processes]
+        )
 
     async def run(self, *arguments: str, space: str = "local") -> str:
         """Runs a command as the engineer on call would. Returns what it printed."""
@@ -189,9 +158,18 @@ class Site:
             raise IncidentError(f"sapwood {' '.join(arguments)}: {said.decode()}")
         return said.decode()
 
-    async def numbers(self) -> Numbers:
-        """The numbers of all workers."""
-        return [sample for worker in self.workers for sample in await worker.numbers()]
+    async def fires(self, alert: str, **labels: str) -> None:
+        """Waits until an alert fires, and says so. Raises `IncidentError`."""
+        await until(f"{alert} fires", lambda: self.prometheus.fires(alert, **labels))
+        print(f"  {alert} fires {' '.join(labels.values())}", flush=True)
+
+    async def calms(self, alert: str, **labels: str) -> None:
+        """Waits until an alert does not fire any more. Raises `IncidentError`."""
+
+        async def is_calm() -> bool:
+            return not await self.prometheus.fires(alert, **labels)
+
+        await until(f"{alert} ends", is_calm)
 
     def logged(self, **fields: object) -> list[dict[str, Any]]:
         """The lines of the workers that have these fields."""
@@ -208,10 +186,11 @@ class Site:
 
     def stop(self) -> None:
         """Stops everything."""
+        self.prometheus.stop()
         for each in self.processes:
             each.stop()
 
 
-async def is_up(process: Process) -> bool:
-    """Whether Prometheus can read its numbers."""
-    return total(await process.numbers(), "up") == 1
+async def is_ready(process: Process) -> bool:
+    """Whether it answers, and has its database."""
+    return await process.status() == 200
