@@ -1,1 +1,1 @@
-"""Five incidents, staged on this machine and ended by the cure of the runbook."""
+"""Six incidents, staged on this machine and ended by the cure of the runbook."""

@@ -17,13 +17,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 from proofs.incidents.app import DEADLY, DEFECT, MODEL, POISON
 from proofs.incidents.prometheus import PrometheusError, dashboard_expressions
 from proofs.incidents.site import IncidentError, Site, is_ready, until
-from sapwood import Agent, Sapwood, open
+from sapwood import Agent, RefusedError, Sapwood, open
 from scripted_model import ModelRequest, Reply, ReplyLike, ScriptedModel
 from tools.postgres import Cluster, cluster
 
@@ -138,32 +139,37 @@ async def flooding_tenant(stage: _Stage) -> None:
         raise IncidentError("the queue of a quiet tenant is old")
     await until("lines name the space", lambda: site.logged(event="turn.completed", space="flood"))
     for agent in agents:
-        if await _is_open(agent):
+        with suppress(RefusedError):  # its turn has ended by itself
             await agent.interrupt("a loop of this tenant")
 
     await site.calms("SapwoodTenantFloods", space="flood")
-
-
-async def _is_open(agent: Agent) -> bool:
-    return (await agent.state()).open is not None
 
 
 async def refusing_provider(stage: _Stage) -> None:
     """The provider refuses by a rate limit. Cure: wait for it, then the user continues."""
     site = stage.site
     stage.is_limited = True
-    agents = [await stage.agent("quiet") for _ in range(4)]
+    agent = await stage.agent("quiet")
+    asking = asyncio.create_task(_ask_on(stage))
     try:
-        await asyncio.gather(*[agent.prompt("Say something.") for agent in agents])
-
+        await agent.prompt("Say something.")
         await site.fires("SapwoodModelFailing", outcome="overloaded")
         await until(
             "lines name the provider's reason",
             lambda: [x for x in site.logged(event="turn.failed") if "3600" in x["reason"]],
         )
     finally:
+        asking.cancel()
         stage.is_limited = False
-    await stage.answers(agents[0], "Continue.")
+    await stage.answers(agent, "Continue.")
+    await site.calms("SapwoodModelFailing")
+
+
+async def _ask_on(stage: _Stage) -> None:
+    """Users go on asking while the provider refuses."""
+    while True:
+        await (await stage.agent("quiet")).prompt("Say something.")
+        await asyncio.sleep(1)
 
 
 async def poisoned_conversation(stage: _Stage) -> None:
@@ -247,7 +253,9 @@ async def _run(names: list[str], folder: Path, server: Cluster, model: ScriptedM
                 except IncidentError as problem:
                     failed += 1
                     print(f"NO {incident.__name__}: {problem}", flush=True)
-                    print("".join(f"  {each.name}: {each.last_words()}\n" for each in site.processes))
+                    print(
+                        "".join(f"  {each.name}: {each.last_words()}\n" for each in site.processes)
+                    )
                 else:
                     print(f"ok {incident.__name__}: {time.monotonic() - began:.1f} s", flush=True)
             await _look_at_dashboard(site)

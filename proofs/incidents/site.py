@@ -75,7 +75,9 @@ class Process:
 
     def last_words(self) -> str:
         """How it ended, if it did, and what it logged last."""
-        return "ended; " * self.has_ended + " | ".join(line["message"] for line in self.lines()[-3:])
+        return "ended; " * self.has_ended + " | ".join(
+            line["message"] for line in self.lines()[-3:]
+        )
 
     async def status(self, path: str = "/readyz") -> int:
         """The status of an answer; 0 if there is none in time."""

@@ -30,8 +30,19 @@ def encrypted_database(postgres_dsn: str) -> Generator[str]:
         yield address
 
 
+@pytest.fixture(scope="session")
+def pgbouncer() -> None:
+    """Skips tests that need PgBouncer where there is none that is new enough."""
+    from tools.pgbouncer import PoolerUnavailable, find_program
+
+    try:
+        find_program()
+    except PoolerUnavailable as problem:
+        pytest.skip(str(problem))
+
+
 @pytest.fixture(scope="module")
-def pooled_database(postgres_dsn: str) -> Generator[str]:
+def pooled_database(postgres_dsn: str, pgbouncer: None) -> Generator[str]:
     """Another one, through PgBouncer, whose few connections all programs share."""
     from tools.pgbouncer import pooler
 

@@ -423,12 +423,17 @@ class ProcessEngine:
     # What waits
 
     async def _take_until_closed(self, database: WakeDatabase) -> None:
+        is_away = False
         while True:
             self._look.clear()
             try:
                 await self._take(database)
+                is_away = False
             except EngineError as problem:
-                _log.info("Will look for waiting agents when the database is back: %s", problem)
+                level = logging.DEBUG if is_away else logging.INFO  # one line for each outage
+                said = "Will look for waiting agents when the database is back: %s"
+                _log.log(level, said, problem)
+                is_away = True
             except Exception:  # whatever went wrong, the next look must come
                 _log.exception("Waiting agents could not be picked up.")
             with suppress(TimeoutError):

@@ -12,7 +12,7 @@ from sapwood.engine.process_engine import ProcessEngine
 from sapwood.store.postgres import PostgresLog
 from tests.postgres_session import execute
 from tests.store.contract import grow, take, texts
-from tools.pgbouncer import PoolerUnavailable, find_program, pooler
+from tools.pgbouncer import pooler
 
 ADA = AgentId("ada")
 _MAX_OF_WORKER = 8
@@ -24,12 +24,8 @@ _COUNT = """
 
 
 @pytest.fixture
-def pooled(postgres_database: str) -> Generator[str]:
+def pooled(postgres_database: str, pgbouncer: None) -> Generator[str]:
     """An address through PgBouncer, with fewer connections to the server than a log has to it."""
-    try:
-        find_program()
-    except PoolerUnavailable as problem:
-        pytest.skip(str(problem))
     with pooler(postgres_database, size=_SERVERS) as address:
         yield address
 

@@ -365,4 +365,6 @@ async def with_retries(
 
 
 def _reason(error: BaseException) -> str:
+    if isinstance(error, asyncpg.InternalClientError):  # its text is about the driver's states
+        return "the connection was lost in the middle of a statement"
     return str(error) or type(error).__name__
