@@ -134,6 +134,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--events", type=int, default=0, help="measure again with so many stored")
     parser.add_argument("--quick", action="store_true")
     given = parser.parse_args(arguments)
+    if given.events and given.only == "sqlite":
+        parser.error("--events is for PostgreSQL.")
     if given.quick:
         given.conversations, given.turns = 8, 2
         given.reply_seconds = min(given.reply_seconds, 2.0)
@@ -157,13 +159,12 @@ async def _on_postgres(given: argparse.Namespace) -> list[Sizing]:
     """Measures an empty database and, if that is wished, a full one."""
     found: list[Sizing] = []
     with cluster() as server:
-        for events in (0, given.events):
-            if events or not found:
-                stored = await fill(server.dsn, Space("local"), events) if events else 0
-                sizing = Sizing("PostgreSQL", given.conversations, given.turns, stored)
-                await _measure_postgres(sizing, server, given)
-                found.append(sizing)
-                _show(sizing)
+        for events in dict.fromkeys((0, given.events)):
+            stored = await fill(server.dsn, Space("local"), events) if events else 0
+            sizing = Sizing("PostgreSQL", given.conversations, given.turns, stored)
+            await _measure_postgres(sizing, server, given)
+            found.append(sizing)
+            _show(sizing)
     return found
 
 
