@@ -37,6 +37,11 @@ class Conversation(Struct, eq=False):
     wrong: list[str] = field(default_factory=list[str])
 
 
+_FLOOD = 60
+"""Conversations of the tenant that floods, at most: its limit lets two of them run at once, so what
+they ask takes minutes to be answered."""
+
+
 class Tenants:
     """Quiet tenants, and the one that floods, which is the first."""
 
@@ -55,9 +60,9 @@ class Tenants:
         return [*self.quiet, *self.flood]
 
     async def start(self, tenants: int, conversations: int) -> None:
-        """Starts the conversations; a tenth of them belong to the tenant that floods."""
+        """Starts the conversations; some of them belong to the tenant that floods."""
         for number in range(conversations):
-            floods = number % 10 == 0
+            floods = number % 10 == 0 and len(self.flood) < _FLOOD
             tenant = 0 if floods else 1 + number % max(1, tenants - 1)
             db = self._db.space(f"tenant-{tenant:02}")
             agent = await db.start(f"chat {number}", model=MODEL, owner=f"user-{number % 7}")
