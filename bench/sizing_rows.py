@@ -17,12 +17,6 @@ _SPACES = 100
 _BY_INDEX = "SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off"
 """Rows are found by agent, however many the space has."""
 
-_INDEX = """
-    CREATE INDEX search_terms ON sapwood.search USING gin (terms)
-    WITH (gin_pending_list_limit = 256)
-"""
-"""As the migrations make it. Made at the end: adding to a large one is slow."""
-
 _NAMES = """
     CREATE TEMPORARY TABLE names (
         agent text COLLATE "C" PRIMARY KEY, copy text COLLATE "C", scope text, term text
@@ -71,7 +65,6 @@ async def fill(dsn: str, space: Space, events: int) -> int:
     session = await asyncpg.connect(dsn)
     try:
         await session.execute(_BY_INDEX)
-        await session.execute("DROP INDEX sapwood.search_terms")
         agents = await session.fetch("SELECT agent FROM sapwood.agents WHERE space = $1", space)
         names = [each["agent"] for each in agents]
         own = stored = await session.fetchval("SELECT count(*) FROM sapwood.events")
@@ -84,8 +77,7 @@ async def fill(dsn: str, space: Space, events: int) -> int:
             if time.monotonic() - told > 10:
                 told = time.monotonic()
                 print(f"  {told - began:.0f} s: {stored:,} events", flush=True)
-        print(f"  {time.monotonic() - began:.0f} s: {stored:,} events; index, vacuum", flush=True)
-        await session.execute(_INDEX)
+        print(f"  {time.monotonic() - began:.0f} s: {stored:,} events; vacuum", flush=True)
         await session.execute("VACUUM ANALYZE")
         return stored
     finally:
