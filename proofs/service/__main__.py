@@ -111,7 +111,9 @@ def _options(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--conversations", type=int, default=2000)
     parser.add_argument("--tenants", type=int, default=100)
     parser.add_argument("--workers", type=int, default=3)
-    parser.add_argument("--rate", type=float, default=10.0, help="prompts of quiet tenants a second")
+    parser.add_argument(
+        "--rate", type=float, default=10.0, help="prompts of quiet tenants a second"
+    )
     parser.add_argument("--reply-seconds", type=float, default=5.0, help="how long a reply takes")
     parser.add_argument("--seconds", type=float, default=10.0, help="how long a fault lasts")
     parser.add_argument(
