@@ -6,6 +6,9 @@ import socket
 import time
 from collections.abc import Callable
 
+import msgspec
+
+from bench.served import ServedProcess
 from proofs.attack_web.raw_http import Answer, Target, send
 from proofs.attack_web.routes import ROUTES, attempts, filled
 from sapwood.config.server_tokens import TokenStore
@@ -247,30 +250,19 @@ def stream_flood(target: Target) -> None:
 
 
 def request_flood(target: Target) -> None:
-    """More requests than a token may send: the rest are told when to come back."""
-    statuses: list[int] = []
-    with socket.create_connection(("127.0.0.1", target.port), timeout=60) as link:
-        request = (
-            f"GET /v1/openapi.json?x HTTP/1.1\r\nHost: 127.0.0.1:{target.port}\r\n"
-            f"Authorization: Bearer {target.foreign}\r\n\r\n"
-        ).encode()
-        missing = request.replace(b"/v1/openapi.json?x", b"/v1/agents/nobody")
-        received = b""
-        for _ in range(1_500):
-            link.sendall(missing)
-            while b"\r\n\r\n" not in received:
-                received += link.recv(65_536)
-            head, _, received = received.partition(b"\r\n\r\n")
-            length = int(re.search(rb"content-length: (\d+)", head.lower())[1])  # type: ignore[index] # the server sends it
-            while len(received) < length:
-                received += link.recv(65_536)
-            received = received[length:]
-            statuses.append(int(head.split(b" ")[1]))
-            if statuses[-1] == 429:
-                assert b"retry-after:" in head.lower()
-                break
-    assert 429 in statuses, f"{len(statuses)} requests were all answered"
-    assert send(target, "GET", "/v1/agents", token=target.token).status == 200
+    """More requests than a token may send: the rest are told when to come back, others are not."""
+    folder = target.tokens.parent / "flood"
+    config = folder / "config/sapwood/config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text("[serve]\nrate = 1\nburst = 100\n")  # slower than a busy machine answers
+    with ServedProcess(folder) as served:
+        flooding, other = served.token(), served.token()
+        flooded = msgspec.structs.replace(target, port=served.port)
+        answers = [send(flooded, "GET", "/v1/agents", token=flooding) for _ in range(200)]
+        assert send(flooded, "GET", "/v1/agents", token=other).status == 200
+    assert {each.status for each in answers} == {200, 429}, "200 requests were all answered"
+    refused = next(each for each in answers if each.status == 429)
+    assert "retry-after:" in refused.head.lower(), refused.head
 
 
 def answers_tell_nothing(target: Target) -> None:
