@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 
 from proofs.incidents.app import DEADLY, DEFECT, MODEL, POISON
-from proofs.incidents.prometheus import PrometheusError, dashboard_expressions
+from proofs.incidents.prometheus import PrometheusError, staged_queries
 from proofs.incidents.site import IncidentError, Site, is_ready, until
 from sapwood import Agent, RefusedError, Sapwood, open
 from scripted_model import ModelRequest, Reply, ReplyLike, ScriptedModel
@@ -228,7 +228,7 @@ INCIDENTS: tuple[Callable[[_Stage], Awaitable[None]], ...] = (
 
 async def _look_at_dashboard(site: Site) -> None:
     """Asks Prometheus for all that the dashboard shows. Raises `PrometheusError`."""
-    shown = dashboard_expressions()
+    shown = staged_queries()
     empty = [each for each in shown if not await site.prometheus.query(each)]
     named = sorted({name for each in empty for name in re.findall(r"sapwood_\w+", each)})
     left = f", no data of {', '.join(named)}" if named else ""

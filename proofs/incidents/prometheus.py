@@ -105,9 +105,24 @@ class Prometheus:
             return answer.read().decode()
 
 
+def alert_rules() -> dict[str, Any]:
+    """The file of alert rules."""
+    return yaml.safe_load((_MONITORING / "alerts.yaml").read_text())
+
+
+def dashboard() -> dict[str, Any]:
+    """The dashboard, as Grafana imports it."""
+    return json.loads((_MONITORING / "dashboard.json").read_text())
+
+
+def dashboard_queries() -> list[str]:
+    """The expressions that the panels of the dashboard show."""
+    return [target["expr"] for panel in dashboard()["panels"] for target in panel["targets"]]
+
+
 def staged_rules() -> dict[str, Any]:
     """The alert rules, for an incident of seconds."""
-    rules = yaml.safe_load((_MONITORING / "alerts.yaml").read_text())
+    rules = alert_rules()
     for group in rules["groups"]:
         group["interval"] = _INTERVAL
         for rule in group["rules"]:
@@ -116,11 +131,9 @@ def staged_rules() -> dict[str, Any]:
     return rules
 
 
-def dashboard_expressions() -> list[str]:
-    """What the panels of the dashboard show."""
-    board = json.loads((_MONITORING / "dashboard.json").read_text())
-    shown = [each["expr"] for panel in board["panels"] for each in panel["targets"]]
-    return [each.replace("$__rate_interval", _WINDOW) for each in shown]
+def staged_queries() -> list[str]:
+    """The queries of the dashboard, for an incident of seconds."""
+    return [each.replace("$__rate_interval", _WINDOW) for each in dashboard_queries()]
 
 
 def _configuration(targets: list[Target]) -> dict[str, Any]:

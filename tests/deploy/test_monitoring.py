@@ -3,29 +3,21 @@
 `just deploy-check` also runs promtool over the rules where it is installed.
 """
 
-import json
 import re
 from typing import Any
 
-import yaml
-
 from proofs.deploy.chart import CHART
+from proofs.incidents.prometheus import alert_rules, dashboard, dashboard_queries
 from sapwood.metrics import DESCRIBED, Metrics
 from tests.source_files import source_files
 
 ROOT = CHART.parents[2]
-MONITORING = ROOT / "deploy" / "monitoring"
 _NAME = re.compile(r"\bsapwood_\w+")
 
 
 def rules() -> list[dict[str, Any]]:
-    [group] = yaml.safe_load((MONITORING / "alerts.yaml").read_text())["groups"]
+    [group] = alert_rules()["groups"]
     return group["rules"]
-
-
-def dashboard_queries() -> list[str]:
-    board = json.loads((MONITORING / "dashboard.json").read_text())
-    return [target["expr"] for panel in board["panels"] for target in panel["targets"]]
 
 
 def printed_names() -> set[str]:
@@ -67,7 +59,7 @@ def test_every_alert_has_a_section_of_the_runbook_with_cause_sight_and_cure() ->
 
 
 def test_a_panel_names_alerts_that_exist() -> None:
-    board = json.loads((MONITORING / "dashboard.json").read_text())
+    board = dashboard()
     alerts = {rule["alert"] for rule in rules()}
     named = {
         name
