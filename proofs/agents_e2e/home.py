@@ -13,7 +13,7 @@ from sapwood.journal import JournalEntry, read_entries
 from scripted_model import ScriptedModel
 
 _REPOSITORY = Path(__file__).resolve().parents[2]
-_SECONDS = 60
+_SECONDS = 180.0
 OPENCODE_MODEL = "scripted/m1"
 """The provider and the model in the settings of opencode."""
 

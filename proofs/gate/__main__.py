@@ -11,7 +11,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+from proofs.gate.every_argument import give
 from proofs.gate.proof import Findings, prove
+from proofs.gate.values import VALUES
 from tools.postgres import dsn_or_throwaway
 
 STORES = {"memory": 0.45, "sqlite": 0.35, "postgres": 0.2}
@@ -33,6 +35,12 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory() as home:
         os.environ["SAPWOOD_DATA"] = home
         os.environ["SAPWOOD_CONFIG"] = str(Path(home, "config.toml"))
+        if "memory" in stores:
+            calls, found = asyncio.run(give(VALUES))
+            problems = len(found)
+            for problem in found[:_SHOWN]:
+                print(problem, file=sys.stderr)
+            print(f"every argument: {calls:,} calls", flush=True)
         for store, share in stores.items():
             with _address(store) as address:
                 began = time.monotonic()

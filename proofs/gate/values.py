@@ -233,3 +233,16 @@ def odd_text(random: Random) -> Any:
 def hostile(random: Random) -> Any:
     """Anything at all."""
     return random.choice(random.choice((_TEXTS, _OTHERS, _OTHERS)))()
+
+
+VALUES = (*_TEXTS, *_OTHERS)
+"""All of them, each as a function that makes it."""
+
+WORST: tuple[Callable[[], object], ...] = (
+    lambda: "\ud800",
+    lambda: Liar("a liar"),
+    lambda: 10**400,
+    lambda: _deep(5_000),
+    Trap,
+)
+"""The few that found the most."""

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from proofs.gate.every_argument import give
 from proofs.gate.proof import prove
+from proofs.gate.values import WORST
 from sapwood.core.refusals import BadValue
 from sapwood.turns.gate import Gate
 
@@ -21,6 +23,12 @@ async def test_no_call_stores_what_cannot_be_read_in_memory(seed: int) -> None:
     assert findings.problems == []
     assert findings.accepted > 100
     assert findings.refused > 50
+
+
+async def test_every_argument_of_every_method_is_converted_or_refused() -> None:
+    calls, problems = await give(WORST)
+    assert problems == []
+    assert calls > 800
 
 
 @pytest.mark.night

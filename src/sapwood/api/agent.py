@@ -12,10 +12,12 @@ from sapwood.api.arguments import (
     flag,
     items,
     label,
+    new_id,
     optional,
     prompt_parts,
     reader_of,
     recorded_item,
+    who,
     with_schema,
 )
 from sapwood.api.arguments import text as words
@@ -119,7 +121,7 @@ class Agent(AgentHandle):
         """
         from sapwood.app.removal import eraser_for
 
-        return await eraser_for(self.connection).erase([self.id], by=str(actor))
+        return await eraser_for(self.connection).erase([self.id], by=str(who(actor)))
 
     async def archive_to(self, place: str, *, actor: Actor = HUMAN) -> ArchivedConversation:
         """Moves this conversation with all its descendants to object storage; returns the archive.
@@ -132,7 +134,8 @@ class Agent(AgentHandle):
         """
         from sapwood.app.removal import archive_agent
 
-        return await archive_agent(self.connection, self.id, place, by=str(actor))
+        to = words(place, "place")
+        return await archive_agent(self.connection, self.id, to, by=str(who(actor)))
 
     # Turns
 
@@ -304,7 +307,7 @@ class Agent(AgentHandle):
             await self.service.prompt(
                 self.id,
                 prompt_parts(text),
-                actor=HUMAN if actor is None else actor,
+                actor=who(actor),
                 command_id=command_id,
                 params=params,
             )
@@ -402,8 +405,9 @@ class Agent(AgentHandle):
         return await self._moved(commands.Restore(self.id, self._places(places)), command_id, actor)
 
     def _places(self, typed: tuple[str, ...]) -> tuple[TurnPlace, ...]:
-        places = [parse_place(str(each)) for each in typed]
-        wrong = [str(each) for each, place in zip(typed, places, strict=True) if place is None]
+        texts = [str(each) if type(each) is int else words(each, "places") for each in typed]
+        places = [parse_place(each) for each in texts]
+        wrong = [each for each, place in zip(texts, places, strict=True) if place is None]
         if wrong or not typed:
             rule = "turns such as '4', '4-9' or '4.2'"
             raise RefusedError(BadValue("places", rule, " ".join(wrong) or "nothing"))
@@ -590,7 +594,7 @@ class Agent(AgentHandle):
         )
         if window is None:
             done = await self.service.configure(
-                self.id, change, actor=actor or HUMAN, command_id=command_id
+                self.id, change, actor=who(actor), command_id=command_id
             )
         else:
             done = await self._give(commands.Configure(self.id, change), command_id, actor)
@@ -610,7 +614,7 @@ class Agent(AgentHandle):
         Sapwood saves them automatically in the turns that it runs. If your program runs the turns,
         call this method. Raises `RefusedError` if the files cannot be saved.
         """
-        saved = await self.service.checkpoint(self.id, actor=actor or HUMAN, command_id=command_id)
+        saved = await self.service.checkpoint(self.id, actor=who(actor), command_id=command_id)
         return Result(message=saved.message, events=saved.events)
 
     async def revert(
@@ -628,8 +632,11 @@ class Agent(AgentHandle):
         files and was not reverted yet. `anyway` restores files that were saved on another git
         branch. Raises `RefusedError` if nothing can be restored.
         """
-        typed = turn if isinstance(turn, str) else "" if turn is None else str(count(turn, "turn"))
-        args = f"{typed}{' --anyway' if anyway else ''}"
+        if isinstance(turn, str):
+            typed = words(turn, "turn")
+        else:
+            typed = "" if turn is None else str(count(turn, "turn"))
+        args = f"{typed}{' --anyway' if flag(anyway, 'anyway') else ''}"
         answer = await self._answer("revert", args, command_id, actor)
         events = answer.events if isinstance(answer, FilesReverted) else ()
         return Result(message=answer.message, events=events)
@@ -638,7 +645,7 @@ class Agent(AgentHandle):
         self, name: str, args: str, command_id: str | None, actor: Actor | None
     ) -> Answer:
         """Runs a slash command and returns its answer. Raises `RefusedError`."""
-        caller = Person(HUMAN if actor is None else actor, command_id)
+        caller = Person(who(actor), optional(new_id, command_id, "command_id"))
         return accepted(
             await self.service.answer(self.id, CommandStep(TABLE[name], args), caller=caller)
         )
@@ -647,7 +654,7 @@ class Agent(AgentHandle):
         self, command: commands.Command, command_id: str | None, actor: Actor | None
     ) -> Done:
         """Runs a command of the core. Raises `RefusedError`."""
-        return await self.do(command, HUMAN if actor is None else actor, command_id=command_id)
+        return await self.do(command, who(actor), command_id=command_id)
 
     async def _moved(
         self, command: commands.Command, command_id: str | None, actor: Actor | None
@@ -678,7 +685,7 @@ class Agent(AgentHandle):
             mark,
             goal=goal,
             name=name,
-            caller=Person(HUMAN if actor is None else actor, command_id),
+            caller=Person(who(actor), command_id),
         )
         return Agent(self.connection, forked.child)
 
@@ -697,7 +704,7 @@ class Agent(AgentHandle):
         """
         receiver = to.id if isinstance(to, Agent) else AgentId(to)
         sent = await self.service.send(
-            receiver, text, sender=self.id, actor=actor or HUMAN, command_id=command_id
+            receiver, text, sender=self.id, actor=who(actor), command_id=command_id
         )
         return Result(message=sent.message, events=sent.events)
 

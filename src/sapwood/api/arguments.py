@@ -8,18 +8,18 @@ Answers of a given type: the JSON Schema for the model, and what reads the answe
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 from msgspec import structs
 
 from sapwood.core.content import PromptPart, RecordedReply, RecordedResult, Text
 from sapwood.core.errors import RefusedError
-from sapwood.core.events import Pin
+from sapwood.core.events import HUMAN, Actor, Pin
 from sapwood.core.ids import AgentId, EventRef, can_be_stored
 from sapwood.core.log_values import AgentSummary, Cursor, Where
 from sapwood.core.plural import either
-from sapwood.core.refusals import BadValue
+from sapwood.core.refusals import BadId, BadValue
 from sapwood.core.tags import Entry, Tags
 from sapwood.core.turn_params import TurnParams
 from sapwood.turns.conversion import (
@@ -33,6 +33,7 @@ from sapwood.turns.conversion import (
     as_number,
     as_text,
 )
+from sapwood.turns.gate import as_actor
 
 T = TypeVar("T")
 _Name = TypeVar("_Name", bound=str)
@@ -66,6 +67,14 @@ def key(value: object, name: str) -> str:
     return argument(as_key, value, name)
 
 
+def new_id(value: object, name: str) -> str:
+    """Converts an id that will be stored. Raises `RefusedError`."""
+    typed = key(value, name)
+    if not can_be_stored(typed):
+        raise RefusedError(BadId(typed))
+    return typed
+
+
 def flag(value: object, name: str) -> bool:
     """Converts a boolean."""
     return argument(as_flag, value, name)
@@ -90,6 +99,11 @@ def number(value: object, name: str) -> float:
     if seconds <= 0:
         raise RefusedError(BadValue(name, "more than 0", type(value).__name__))
     return seconds
+
+
+def who(actor: object) -> Actor:
+    """Converts who acts; None is a person without a name."""
+    return HUMAN if actor is None else argument(as_actor, actor, "actor")
 
 
 def items(value: object, name: str) -> Sequence[Any]:
@@ -236,13 +250,14 @@ def with_schema(params: TurnParams | None, kind: type[Any]) -> TurnParams:
     """
     try:
         (root,), parts = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
-    except TypeError:
+    except (TypeError, RecursionError):
         root, parts = {}, {}
     name = str(root.get("$ref", "")).rpartition("/")[2]
     schema = parts.pop(name, root)
     if schema.get("type") != "object":
         rule = "a dataclass, a TypedDict or a msgspec struct"
-        raise RefusedError(BadValue("output", rule, getattr(kind, "__name__", str(kind))))
+        given = kind if isinstance(kind, type) else type(cast("object", kind))
+        raise RefusedError(BadValue("output", rule, given.__name__))
     schema.pop("description", None)
     schema.setdefault("additionalProperties", False)
     if parts:

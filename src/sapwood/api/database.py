@@ -22,6 +22,7 @@ from sapwood.api.arguments import (
     tags_from,
     text,
     where_from,
+    who,
 )
 from sapwood.app.connection import Connection, connect
 from sapwood.app.conversation_service import offline_service
@@ -113,11 +114,13 @@ class Sapwood:
             agent = await offline_service(self.connection, Config()).start(
                 folder,
                 name=name,
-                settings=(settings if settings is not None else Settings(model, system, cap)),
+                settings=settings
+                if settings is not None
+                else Settings(text(model, "model"), system, cap),
                 pins=pins_from(pins),
                 agent=named,
                 tags=tags_from(owner, labels, metadata),
-                actor=HUMAN if actor is None else actor,
+                actor=who(actor),
                 command_id=command_id,
             )
         except RefusedError as refused:
@@ -281,14 +284,14 @@ class Sapwood:
         if bool(ids) == bool(label(name, "owner")):
             raise RefusedError(BadSetting("agents", "given, or else an owner, but not both"))
         if ids:
-            return await eraser.erase(ids, by=str(actor))
-        return await eraser.erase_owner(label(name, "owner"), by=str(actor))
+            return await eraser.erase(ids, by=str(who(actor)))
+        return await eraser.erase_owner(label(name, "owner"), by=str(who(actor)))
 
     async def erase_space(self, *, actor: Actor = HUMAN) -> Erasure:
         """Erases everything in this space, and returns the record. See `Agent.erase`."""
         from sapwood.app.removal import eraser_for
 
-        return await eraser_for(self.connection).erase_space(by=str(actor))
+        return await eraser_for(self.connection).erase_space(by=str(who(actor)))
 
     async def restore(self, agent: str, *, actor: Actor = HUMAN) -> Agent:
         """Brings an archived conversation back in place of its stub, and returns its root.
@@ -300,7 +303,7 @@ class Sapwood:
         from sapwood.app.removal import restore_agent
 
         stub = await self.get(agent)
-        await restore_agent(self.connection, stub.id, by=str(actor))
+        await restore_agent(self.connection, stub.id, by=str(who(actor)))
         return await self.get(agent)
 
     async def erasures(self) -> list[Erasure]:

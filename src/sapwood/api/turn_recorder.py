@@ -19,6 +19,7 @@ from sapwood.api.arguments import (
     number,
     optional,
     prompt_parts,
+    who,
 )
 from sapwood.api.arguments import text as words
 from sapwood.app.connection import Connection
@@ -138,7 +139,7 @@ class TurnRecorder:
         self._seconds = number(lease, "lease")
         self._take_over = flag(take_over, "take_over")
         self._command_id = command_id
-        self._actor = HUMAN if actor is None else actor
+        self._actor = who(actor)
         self._holder = new_holder()
         self._turn = 0
         self._called_at = 0

@@ -114,6 +114,11 @@ class Gate:
             return BadValue(unfit.place, unfit.rule, unfit.given)
 
 
+def as_actor(value: object) -> Actor:
+    """Converts who acts. Raises `Unfit`."""
+    return _struct(Actor)(value, _unmasked)
+
+
 def _unmasked(text: str) -> str:
     return text
 
