@@ -114,8 +114,11 @@ class _Story:
 
     def _random_pieces(self) -> list[str]:
         chosen = self._chance.choices(kinds_of(self._program), k=self._chance.randint(2, 4))
-        if not self._session and chosen[0] == "compaction":
-            chosen[0] = "plain"  # a summary of nothing says nothing, and is left out of a change
+        before = self.told.rstrip().rpartition(" ")[2] or "compaction"
+        for place, name in enumerate(chosen):
+            if name == before == "compaction":  # pi refuses one of nothing new; others write one
+                chosen[place] = "plain"
+            before = chosen[place]
         return chosen
 
     def _extend(self, names: Sequence[str], *, probe: bool = False) -> None:
