@@ -86,11 +86,11 @@ async def _make(on: object, name: str, varied: Parameter, value: object, agent: 
     result = method(*given, **named)
     if isinstance(result, TurnStream):  # nobody runs this turn
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(result, 0.02)
+            await asyncio.wait_for(cast("TurnStream[Any]", result), 0.02)
     elif isawaitable(result):
         await result
     elif hasattr(result, "__anext__"):
-        async with aclosing(cast("Any", result)) as events:
+        async with aclosing(result) as events:
             with contextlib.suppress(TimeoutError, StopAsyncIteration):
                 await asyncio.wait_for(anext(cast("AsyncIterator[object]", events)), 0.02)
     elif isinstance(result, TurnRecorder):

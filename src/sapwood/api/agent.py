@@ -404,7 +404,7 @@ class Agent(AgentHandle):
         """
         return await self._moved(commands.Restore(self.id, self._places(places)), command_id, actor)
 
-    def _places(self, typed: tuple[str, ...]) -> tuple[TurnPlace, ...]:
+    def _places(self, typed: tuple[object, ...]) -> tuple[TurnPlace, ...]:
         texts = [str(each) if type(each) is int else words(each, "places") for each in typed]
         places = [parse_place(each) for each in texts]
         wrong = [each for each, place in zip(texts, places, strict=True) if place is None]

@@ -256,8 +256,9 @@ def with_schema(params: TurnParams | None, kind: type[Any]) -> TurnParams:
     schema = parts.pop(name, root)
     if schema.get("type") != "object":
         rule = "a dataclass, a TypedDict or a msgspec struct"
-        given = kind if isinstance(kind, type) else type(cast("object", kind))
-        raise RefusedError(BadValue("output", rule, given.__name__))
+        given = cast("object", kind)
+        name = given.__name__ if isinstance(given, type) else type(given).__name__
+        raise RefusedError(BadValue("output", rule, name))
     schema.pop("description", None)
     schema.setdefault("additionalProperties", False)
     if parts:
