@@ -46,6 +46,7 @@ PURE_FUNCTIONS = {
     "sapwood.core.plural": {"counted", "either"},  # a number with its noun, `a or b`
     "sapwood.core.token_count": {"show", "show_tokens"},  # `77k` or `~77k`
     "sapwood.core.settings": {"is_guarded"},  # whether a setting needs a right of its own
+    "sapwood.turns.gate": {"as_actor"},  # who acts, of the exact class
     "sapwood.turns.command_batch": {"request_text"},  # what was asked for, as a text
     "sapwood.private_files": {"private_folder"},  # the folder of the log files
     "sapwood.core.refusals": {"nearest"},  # names close to a mistyped one
