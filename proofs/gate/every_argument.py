@@ -21,7 +21,7 @@ from sapwood.core.commands import SetMark
 from sapwood.core.ids import EventRef
 
 _SECONDS = 20.0
-_LEFT_OUT = {"close", "service", "erase_space"}
+_LEFT_OUT = {"close", "erase_space"}
 """They end what the other calls need."""
 
 
@@ -79,10 +79,10 @@ async def _make(on: object, name: str, varied: Parameter, value: object, agent: 
             sent = _sensible(each.name, agent)
         else:
             continue
-        if each.kind is Parameter.KEYWORD_ONLY:
-            named[each.name] = sent
-        else:
+        if each.default is Parameter.empty:
             given.append(sent)
+        else:  # by its name, because optional ones before it are left out
+            named[each.name] = sent
     result = method(*given, **named)
     if isinstance(result, TurnStream):  # nobody runs this turn
         with contextlib.suppress(TimeoutError):
