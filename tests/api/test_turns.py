@@ -20,6 +20,7 @@ from sapwood import (
     ToolResult,
     Usage,
 )
+from sapwood.api import turn_stream
 from sapwood.core.commands import SetMark
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import CallsOpen, TurnEnded, TurnIsOpen
@@ -298,3 +299,15 @@ async def test_what_is_closed_says_so(db: Sapwood) -> None:
     await db.close()
     with pytest.raises(LogError, match="closed"):
         await agent.record("Hello!", "Hello to you.")
+
+
+async def test_a_question_that_nothing_answers_says_so_in_the_log(
+    agent: Agent, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turn_stream, "_UNANSWERED", 0.05)
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(agent.ask("Where do herons nest?"), 1.0)
+    assert [record.message for record in caplog.records] == [
+        f"Nothing has begun the turn of '{agent.id}' for 0.05 s. To answer it, use "
+        "sapwood.runtime(db) in this program, or run: sapwood worker"
+    ]

@@ -242,8 +242,9 @@ class Agent(AgentHandle):
         """Sends a prompt and returns the turn: a stream of words and events, with a result.
 
         `async for` yields each `Delta` and each event until the turn has ended; `await` returns the
-        `TurnResult`. A runtime or a worker answers, in this process or in another one. The text is
-        the prompt, whatever it begins with. The same `command_id` given twice sends one prompt.
+        `TurnResult`. A runtime or a worker answers, in this process or in another one. While there
+        is none, the call waits, and says so in the log after 30 s. The text is the prompt, whatever
+        it begins with. The same `command_id` given twice sends one prompt.
 
         `output` is the type of the answer, such as a dataclass: the model gets its JSON Schema, and
         the result has the answer as `value`. `params` are parameters of this turn, and `actor` is

@@ -1,5 +1,7 @@
 """The class `TurnStream`: a prompt and everything that comes of it, word by word."""
 
+import asyncio
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator
 from contextlib import aclosing
 from typing import Generic, TypeVar
@@ -17,6 +19,11 @@ from sapwood.core.live_words import LiveWords
 from sapwood.core.model_calls import Delta
 
 _Value = TypeVar("_Value")
+
+_log = logging.getLogger("sapwood.turns")
+
+_UNANSWERED = 30.0
+"""Seconds after which a log line says that nobody has begun the turn."""
 
 
 class TurnError(SapwoodError):
@@ -143,20 +150,33 @@ class TurnStream(Generic[_Value]):
         progress = PromptProgress(self._connection, self._agent)
         log, space = self._connection.log, self._connection.space
         follow = log.watch if with_words else log.follow
-        async for what in follow(space, self._agent, self._turn):
-            if isinstance(what, LiveWords):
+        unanswered = asyncio.get_running_loop().call_later(_UNANSWERED, self._say_unanswered)
+        try:
+            async for what in follow(space, self._agent, self._turn):
+                unanswered.cancel()
+                if isinstance(what, LiveWords):
+                    for delta in words.deltas_of(what):
+                        yield delta
+                    continue
+                turn.add(what)
+                end = await progress.end_after(what)
+                if end is not None:
+                    self._result = self._result_of(turn, end)
                 for delta in words.deltas_of(what):
                     yield delta
-                continue
-            turn.add(what)
-            end = await progress.end_after(what)
-            if end is not None:
-                self._result = self._result_of(turn, end)
-            for delta in words.deltas_of(what):
-                yield delta
-            yield what
-            if end is not None:
-                return
+                yield what
+                if end is not None:
+                    return
+        finally:
+            unanswered.cancel()
+
+    def _say_unanswered(self) -> None:
+        _log.warning(
+            "Nothing has begun the turn of '%s' for %g s. To answer it, use sapwood.runtime(db) in "
+            "this program, or run: sapwood worker",
+            self._agent,
+            _UNANSWERED,
+        )
 
     def _result_of(self, turn: "_Turn", end: PromptEnd) -> TurnResult[_Value] | TurnError:
         if end.message:
