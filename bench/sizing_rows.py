@@ -4,6 +4,7 @@ A copy has agents, commands and terms of its own, so that indexes grow as they d
 conversations. Half of the copies are in the space of the originals, the others in 100 more spaces.
 """
 
+import asyncio
 import time
 
 import asyncpg
@@ -63,27 +64,54 @@ _INDEXED = """
 
 
 async def fill(dsn: str, space: Space, events: int) -> int:
-    """Adds copies until there are so many events; returns how many there are."""
-    session = await asyncpg.connect(dsn)
+    """Adds copies until there are so many events; returns how many there are.
+
+    Of two sessions, one writes to the space of the originals and one to the others, so that neither
+    waits for rows of the other.
+    """
+    sessions = [await asyncpg.connect(dsn) for _ in range(2)]
     try:
-        await session.execute(_ORIGINALS)
-        agents = await session.fetch("SELECT agent FROM first_agents")
-        names = [each["agent"] for each in agents]
-        own = stored = await session.fetchval("SELECT count(*) FROM first_events")
-        copies = max(0, -(-(events - stored) // own))
-        began = told = time.monotonic()
-        for number in range(copies):
-            place = space if number % 2 else Space(f"tenant-{number // 2 % _SPACES}")
-            await _copy(session, space, place, names, f"-{number}")
-            stored += own
-            if time.monotonic() - told > 10:
-                told = time.monotonic()
-                print(f"  {told - began:.0f} s: {stored:,} events", flush=True)
-        print(f"  {time.monotonic() - began:.0f} s: {stored:,} events; vacuum", flush=True)
-        await session.execute("VACUUM ANALYZE")
-        return stored
+        for session in sessions:
+            await session.execute(_ORIGINALS)
+        own = await sessions[0].fetchval("SELECT count(*) FROM first_events")
+        progress = _Progress(own)
+        copies = range(max(0, -(-(events - own) // own)))
+        async with asyncio.TaskGroup() as tasks:
+            for session, part in zip(sessions, (copies[1::2], copies[::2]), strict=True):
+                tasks.create_task(_copies(session, space, part, progress))
+        progress.show("; vacuum")
+        await sessions[0].execute("VACUUM ANALYZE")
+        return progress.stored
     finally:
-        await session.close()
+        for session in sessions:
+            await session.close()
+
+
+class _Progress:
+    """How many events are stored, shown every ten seconds."""
+
+    def __init__(self, originals: int) -> None:
+        self.stored = self._originals = originals
+        self._began = self._told = time.monotonic()
+
+    def add_copy(self) -> None:
+        self.stored += self._originals
+        if time.monotonic() - self._told > 10:
+            self.show()
+
+    def show(self, doing: str = "") -> None:
+        self._told = time.monotonic()
+        print(f"  {self._told - self._began:.0f} s: {self.stored:,} events{doing}", flush=True)
+
+
+async def _copies(
+    session: "asyncpg.Connection", space: Space, numbers: range, progress: _Progress
+) -> None:
+    agents = [each["agent"] for each in await session.fetch("SELECT agent FROM first_agents")]
+    for number in numbers:
+        place = space if number % 2 else Space(f"tenant-{number // 2 % _SPACES}")
+        await _copy(session, space, place, agents, f"-{number}")
+        progress.add_copy()
 
 
 async def _copy(
