@@ -24,7 +24,7 @@ from tools.postgres import dsn_or_throwaway
 from tools.temporal_server import address_or_throwaway
 
 settings.register_profile("dev", max_examples=50, deadline=None)
-settings.register_profile("ci", max_examples=50, deadline=None, derandomize=True)
+settings.register_profile("ci", max_examples=30, deadline=None, derandomize=True)
 settings.register_profile("night", max_examples=500, deadline=None, print_blob=True)
 settings.register_profile("prove", max_examples=10_000, deadline=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "dev"))

@@ -59,8 +59,13 @@ def test_axe_finds_nothing_in_dialogs_and_on_a_phone(stage: Stage) -> None:
     assert violations(page) == [], "phone list"
 
 
-@pytest.mark.parametrize("path", ["/api", "/sign-in"])
-def test_pages_of_their_own_follow_the_system_and_fit_every_width(stage: Stage, path: str) -> None:
+@pytest.mark.parametrize(
+    ("path", "share"),
+    [("/api", 10), pytest.param("/api", 1, marks=pytest.mark.night), ("/sign-in", 1)],
+)
+def test_pages_of_their_own_follow_the_system_and_fit_every_width(
+    stage: Stage, path: str, share: int
+) -> None:
     page = stage.page
     page.emulate_media(color_scheme="light")
     page.goto(f"{stage.server.address}{path}")
@@ -71,5 +76,12 @@ def test_pages_of_their_own_follow_the_system_and_fit_every_width(stage: Stage, 
         page.set_viewport_size({"width": width, "height": height})
         across = page.evaluate("() => document.documentElement.scrollWidth - innerWidth")
         assert across <= 0, width
-    assert violations(page) == []
     assert "`" not in page.locator("main").inner_text()
+    # One template draws all types of the API, and axe-core takes half a minute for them.
+    page.evaluate(
+        """(share) => [...document.querySelectorAll("details")]
+            .filter((each, place) => place > 4 && place % share)
+            .forEach((each) => each.remove())""",
+        share,
+    )
+    assert violations(page) == []
