@@ -220,6 +220,10 @@ class _Service:
         except Impossible as reason:
             self._skipped.append(fault.name)
             print(f"{fault.name}: not staged: {reason}", flush=True)
+        except RuntimeError as problem:  # what the other faults do is still worth an answer
+            self._findings.sentences.append(f"{fault.name}: {problem}")
+            print(self._findings.sentences[-1], flush=True)
+            await self._cell.workers.replace()
 
     async def _stage(self, fault: Fault, turns: int) -> None:
         cell = self._cell

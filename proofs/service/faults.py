@@ -22,8 +22,8 @@ from sapwood import Agent, LogError
 from sapwood.core.events import TurnFailed
 from tools.postgres import replica
 
-OLDER = "02a65c5782630e9ec17f500ba4702c170af76f28"
-"""The version before a deploy while the repository has no tags."""
+OLDER = "9ac08a2cc7b26a76cc774abf247356b136469a23"
+"""The version before a deploy while the repository has no tags; the first ones know no pooler."""
 
 _LOSS = 0.05
 _FLUSH_MICROSECONDS = 100_000
@@ -235,8 +235,10 @@ async def _older_version(cell: Cell) -> None:
         cell.workers.python = str(await asyncio.to_thread(installed_wheel, cell.options.older))
     except WheelError as problem:
         raise Impossible(str(problem)) from problem
-    await cell.workers.replace()
-    cell.workers.python = sys.executable
+    try:
+        await cell.workers.replace()
+    finally:
+        cell.workers.python = sys.executable
 
 
 async def deploy(cell: Cell) -> None:
