@@ -32,6 +32,10 @@ class Cells(httpx2.AsyncBaseTransport):
         self.asked: list[tuple[str, str, str, bytes]] = []
         self._apps = {name: self._app(name, answer) for name, answer in answers.items()}
 
+    def close(self, name: str) -> None:
+        """The cell answers no more."""
+        del self._apps[name]
+
     def _app(self, name: str, answer: Answer) -> ASGIApp:
         async def respond(request: Request) -> Response:
             key = request.headers.get("idempotency-key", "")
@@ -188,6 +192,21 @@ async def test_without_credentials_no_cell_is_asked_and_a_corrected_table_is_rea
             to.headers["Sapwood-Space"] = f"space-{number}"
             signed = await to.post("/sign-in", json={"token": "t"})
             assert (signed.status_code, await table.find(f"space-{number}")) == (201, "b")
+
+
+async def test_a_closed_cell_is_not_asked_when_the_table_names_another() -> None:
+    cells = Cells(a=here, b=here)
+    router, table = router_of(cells, "a", "b")
+    await table.move("acme", "a")
+    async with client(router) as to:
+        assert (await to.get("/v1/agents")).status_code == 201
+        cells.close("a")
+        assert (await to.get("/v1/agents")).status_code == 502
+        await table.move("acme", "b")
+        assert (await to.post("/v1/agents", json={})).status_code == 201
+        cells.asked.clear()
+        assert (await to.get("/v1/agents")).status_code == 201
+        assert [name for name, *_ in cells.asked] == ["b"]
 
 
 @pytest.mark.parametrize(

@@ -203,6 +203,55 @@ async def test_those_who_may_read_events_may_read_the_tables_of_a_migration(empt
     assert row[0]
 
 
+async def test_commits_do_not_wait_behind_a_migration_that_waits_for_a_backup(
+    empty: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schema, "_LOCK_TIMEOUT", "100ms")
+    monkeypatch.setattr(schema, "_LOCK_PAUSE", 0.1)
+    await execute(empty, frozen(schema.NEWEST - 1))
+    backup, session = await asyncpg.connect(empty), await asyncpg.connect(empty)
+    tries = 0
+    run = schema._run_now  # pyright: ignore[reportPrivateUsage]
+
+    async def counted(connection: "Connection", number: int, name: str) -> None:
+        nonlocal tries
+        tries += number == schema.NEWEST
+        await run(connection, number, name)
+
+    monkeypatch.setattr(schema, "_run_now", counted)
+    try:
+        async with backup.transaction():  # what pg_dump holds until it ends
+            await backup.execute("LOCK TABLE sapwood.agents IN ACCESS SHARE MODE")
+            migrating = asyncio.ensure_future(PostgresLog.open(empty, migrate=True))
+            while tries < 3:
+                async with asyncio.timeout(2):
+                    await session.execute("UPDATE sapwood.agents SET version = version")
+                await asyncio.sleep(0.01)
+        await (await migrating).close()
+    finally:
+        await backup.close()
+        await session.close()
+    assert await schema.read_schema_number(empty) == schema.NEWEST
+
+
+async def test_a_migration_says_that_a_backup_kept_it_from_its_tables(
+    empty: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(schema, "_LOCK_TIMEOUT", "50ms")
+    monkeypatch.setattr(schema, "_LOCK_TRIES", 2)
+    monkeypatch.setattr(schema, "_LOCK_PAUSE", 0.0)
+    await execute(empty, frozen(schema.NEWEST - 1))
+    backup = await asyncpg.connect(empty)
+    try:
+        async with backup.transaction():
+            await backup.execute("LOCK TABLE sapwood.agents IN ACCESS SHARE MODE")
+            with pytest.raises(LogError, match="such as a backup"):
+                await PostgresLog.open(empty, migrate=True)
+    finally:
+        await backup.close()
+    assert await schema.read_schema_number(empty) == schema.NEWEST - 1
+
+
 async def test_a_migration_that_fails_changes_nothing(
     empty: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

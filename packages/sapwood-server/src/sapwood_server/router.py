@@ -96,6 +96,13 @@ class Directory(Protocol):
         ...
 
 
+class _CellUnavailable(Problem):
+    """A cell does not answer."""
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(502, "Cell unavailable", detail, headers={"Retry-After": "2"})
+
+
 class Router:
     """Sends requests to cells. `cells` has the address of each by its name."""
 
@@ -138,13 +145,26 @@ class Router:
         if request.method not in ("GET", "HEAD") and _IDEMPOTENCY not in request.headers:
             headers.append((_IDEMPOTENCY, f"router-{uuid.uuid4().hex}"))
         cell = await self._cell_of(space) or await self._found(request, space, headers, body)
-        answer = await self._followed(request, space, cell, headers, body)
-        if answer.status_code in _REFUSED and self._known.get(space) == cell:
-            del self._known[space]  # somebody may have corrected the table
-            if (corrected := await self._cell_of(space)) not in ("", cell):
+        try:
+            answer = await self._followed(request, space, cell, headers, body)
+        except _CellUnavailable:  # it may have been closed after its spaces were moved
+            corrected = await self._corrected(space, cell)
+            if not corrected:
+                raise
+            answer = await self._followed(request, space, corrected, headers, body)
+        else:
+            if answer.status_code in _REFUSED and (corrected := await self._corrected(space, cell)):
                 await answer.aclose()
                 answer = await self._followed(request, space, corrected, headers, body)
         return _passed_on(answer)
+
+    async def _corrected(self, space: str, cell: str) -> str:
+        """The cell that the table names now, if it is another one; otherwise empty."""
+        if self._known.get(space) != cell:
+            return ""
+        del self._known[space]
+        found = await self._cell_of(space)
+        return "" if found == cell else found
 
     async def close(self) -> None:
         """Closes all connections."""
@@ -196,12 +216,9 @@ class Router:
             answer = await self._client.send(sent, stream=True)
         except httpx2.TransportError as error:
             _log.warning("The cell %s does not answer: %s", cell, error)
-            raise Problem(
-                502,
-                "Cell unavailable",
+            raise _CellUnavailable(
                 f"The cell '{cell}' does not answer. Try again; a repeated request with the same "
-                "Idempotency-Key acts once.",
-                headers={"Retry-After": "2"},
+                "Idempotency-Key acts once."
             ) from None
         METRICS.add("sapwood_router_requests_total", cell=cell, status=str(answer.status_code))
         return answer
@@ -259,12 +276,9 @@ class Router:
             raise _unknown_cell(space, "was moved to a cell that")
         for cell, answer in said.items():
             if answer is _Knowledge.UNKNOWN:
-                raise Problem(
-                    502,
-                    "Cell unavailable",
+                raise _CellUnavailable(
                     f"The cell '{cell}' does not say whether it has the space '{space}'. Nothing "
-                    "was changed. Try again.",
-                    headers={"Retry-After": "2"},
+                    "was changed. Try again."
                 )
         accepting = [cell for cell, answer in said.items() if answer is _Knowledge.ACCEPTS]
         home = self.home_of(space)

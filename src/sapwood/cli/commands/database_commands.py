@@ -57,9 +57,9 @@ def backup_command(invocation: Invocation, file: Path) -> None:
 def migrate_command(invocation: Invocation, check: bool, print_grants: bool) -> Exit:
     """Upgrade a database to this version of Sapwood.
 
-    For PostgreSQL, run this as the owner of the tables before you start the new version. Programs
-    and workers on the previous version keep running. SQLite files need no command: the first
-    process of the new version migrates them.
+    For PostgreSQL, run this as the owner of the tables before you start the new version, and after
+    a restore. Programs and workers on the previous version keep running. SQLite files need no
+    command: the first process of the new version migrates them.
     """
     from sapwood.app.maintenance import grants, migrate_database, migration_state
 
@@ -68,14 +68,15 @@ def migrate_command(invocation: Invocation, check: bool, print_grants: bool) -> 
         return Exit.OK
     address = invocation.config.address
     before, newest = invocation.run(lambda: migration_state(address))
-    if before >= newest:
-        click.echo(f"The database has schema {before}. Nothing to do.")
-        return Exit.OK
-    if check:
+    if check and before < newest:
         click.echo(f"The database has schema {before}; this version needs {newest}.")
         return Exit.FAILED
-    invocation.run(lambda: migrate_database(address))
-    click.echo(f"Migrated from schema {before} to {newest}.")
+    if not check:  # the tables of the engine may be missing though the schema is the newest
+        invocation.run(lambda: migrate_database(address))
+    if before < newest:
+        click.echo(f"Migrated from schema {before} to {newest}.")
+    else:
+        click.echo(f"The database has schema {before} and needs no migration.")
     return Exit.OK
 
 

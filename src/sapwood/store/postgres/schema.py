@@ -14,6 +14,8 @@ added to every number, so that all are above the largest stored one.
 The wall between spaces: a login that sees one space at a time, by row-level security.
 """
 
+import asyncio
+import logging
 import re
 from importlib import resources
 from typing import TYPE_CHECKING
@@ -45,6 +47,15 @@ _TABLE = """
 _AT = "SELECT max(number) FROM sapwood.migrations"
 _DONE = "INSERT INTO sapwood.migrations (number, name) VALUES ($1, $2)"
 _DONE_WITH_OLDEST = "INSERT INTO sapwood.migrations (number, name, oldest) VALUES ($1, $2, $3)"
+_log = logging.getLogger("sapwood.database")
+
+_LOCK_TIMEOUT = "2s"
+"""How long commits may wait behind a migration that waits for a lock on a table."""
+
+_LOCK_TRIES = 30
+_LOCK_PAUSE = 3.0
+"""Seconds between two tries, in which commits go through."""
+
 # `oldest` is the oldest schema whose programs work with the tables after a migration.
 _OLDEST = "SELECT max(coalesce(oldest, number)) FROM sapwood.migrations"
 
@@ -125,8 +136,29 @@ async def _run_all(connection: "Connection") -> None:
 
 
 async def _run(connection: "Connection", number: int, name: str) -> None:
+    """Runs a migration if it is still needed, when no long transaction uses its tables."""
+    for tried in range(_LOCK_TRIES):
+        try:
+            return await _run_now(connection, number, name)
+        except asyncpg.LockNotAvailableError:
+            if not tried:
+                _log.warning(
+                    "Migration %s waits for a transaction that uses its tables, such as a backup. "
+                    "Commits go on meanwhile.",
+                    name,
+                )
+            await asyncio.sleep(_LOCK_PAUSE)
+    raise LogError(
+        f"Migration {name} was not run, because a transaction has used its tables all the time, "
+        "such as a backup or pg_dump. Those before it were run, and programs keep working. When "
+        "it has ended, type: sapwood migrate --database ADDRESS"
+    )
+
+
+async def _run_now(connection: "Connection", number: int, name: str) -> None:
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock($1)", _LOCK)
+        await connection.execute(f"SET LOCAL lock_timeout = '{_LOCK_TIMEOUT}'")
         at = await _schema_number(connection)
         await _refuse_newer(connection, at)
         if at < number:
@@ -199,12 +231,18 @@ async def shift_of(connection: "Connection") -> int:
     last = await connection.fetchrow(_LAST)
     if last and server in (None, last["server"]):
         return last["shift"]
-    async with connection.transaction():
-        await connection.execute("SELECT pg_advisory_xact_lock($1)", _EPOCHS_LOCK)
-        last = await connection.fetchrow(_LAST)
-        if last and server == last["server"]:
-            return last["shift"]
-        return await _begin(connection, last, server or "unknown")
+    try:
+        async with connection.transaction():
+            await connection.execute("SELECT pg_advisory_xact_lock($1)", _EPOCHS_LOCK)
+            last = await connection.fetchrow(_LAST)
+            if last and server == last["server"]:
+                return last["shift"]
+            return await _begin(connection, last, server or "unknown")
+    except asyncpg.InsufficientPrivilegeError as error:
+        raise LogError(
+            "The database is on another server than before, as after a restore. Nothing was "
+            "changed. As the owner of the tables, type: sapwood migrate --database ADDRESS"
+        ) from error
 
 
 async def _begin(connection: "Connection", last: "asyncpg.Record | None", server: str) -> int:

@@ -227,7 +227,7 @@ class SpaceMove:
             ):
                 raise LogError(
                     f"An erasure in the space '{self._space}' is not finished. Nothing was "
-                    "changed. Finish that first: sapwood erase --resume"
+                    "changed. To finish it, type: sapwood erase --list --database ADDRESS"
                 )
             if not await self._source.fetchval(
                 "SELECT EXISTS (SELECT FROM sapwood.agents WHERE space = $1)", self._space
