@@ -308,6 +308,6 @@ async def test_a_question_that_nothing_answers_says_so_in_the_log(
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(agent.ask("Where do herons nest?"), 1.0)
     assert [record.message for record in caplog.records] == [
-        f"Nothing has begun the turn of '{agent.id}' for 0.05 s. To answer it, use "
-        "sapwood.runtime(db) in this program, or run: sapwood worker"
+        f"The turn of '{agent.id}' has not begun for 0.05 s: all workers are busy, or there is "
+        "none. To answer it, use sapwood.runtime(db) in this program, or run: sapwood worker"
     ]

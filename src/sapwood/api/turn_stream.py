@@ -23,7 +23,7 @@ _Value = TypeVar("_Value")
 _log = logging.getLogger("sapwood.turns")
 
 _UNANSWERED = 30.0
-"""Seconds after which a log line says that nobody has begun the turn."""
+"""Seconds after which a log line says that the turn has not begun."""
 
 
 class TurnError(SapwoodError):
@@ -172,8 +172,8 @@ class TurnStream(Generic[_Value]):
 
     def _say_unanswered(self) -> None:
         _log.warning(
-            "Nothing has begun the turn of '%s' for %g s. To answer it, use sapwood.runtime(db) in "
-            "this program, or run: sapwood worker",
+            "The turn of '%s' has not begun for %g s: all workers are busy, or there is none. To "
+            "answer it, use sapwood.runtime(db) in this program, or run: sapwood worker",
             self._agent,
             _UNANSWERED,
         )
