@@ -25,7 +25,7 @@ from sapwood.engine.workers import read_engine_status
 from sapwood.metrics import METRICS, Metrics
 
 _CHECK_SECONDS = 2.0
-_REQUEST_SECONDS = 8.0
+_REQUEST_SECONDS = 4 * _CHECK_SECONDS
 """Longer than three checks of a slow database, and within the ten seconds of Prometheus."""
 
 _MAX_BYTES = 8_192
