@@ -264,3 +264,19 @@ def test_the_chart_gives_servers_and_workers_the_same_folders_or_none() -> None:
             mounts = {each["name"]: each for each in pod["containers"][0]["volumeMounts"]}
             assert shared[0].partition("=")[2].startswith(mounts["spaces"]["mountPath"])
             assert {volume["name"] for volume in pod["volumes"]} == set(mounts)
+
+
+def test_the_script_for_commands_runs_them_as_the_units_run() -> None:
+    script = (DEPLOY / "systemd" / "sapwood").read_text()
+    for unit in (DEPLOY / "systemd").glob("*.service"):
+        text = unit.read_text()
+        for name, option in (
+            ("User", "--uid="),
+            ("Environment", "--setenv="),
+            ("EnvironmentFile", "--property=EnvironmentFile="),
+            ("WorkingDirectory", "--working-directory="),
+        ):
+            for value in re.findall(rf"^{name}=(.*)$", text, re.MULTILINE):
+                assert re.search(rf"{option}-?{value}\s", script), f"{unit.name}: {name}={value}"
+        [program] = re.findall(r"^ExecStart=(\S+)", text, re.MULTILINE)
+        assert f'{program} "$@"' in script
