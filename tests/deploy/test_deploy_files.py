@@ -136,7 +136,7 @@ def test_servers_and_workers_read_the_same_settings_and_restart_when_they_change
 
     text = EVERYTHING["config"]
     objects = rendered(config=text)
-    [settings] = [each["data"] for each in objects if each["kind"] == "ConfigMap"]
+    [settings] = [each["stringData"] for each in objects if each["kind"] == "Secret"]
     assert settings == {"config.toml": text}
     assert parse_config(text, DEPLOY / "config.toml").limits.per_space == 20
     assert len(sums(objects)) == 1
@@ -183,7 +183,7 @@ def test_the_chart_selects_its_own_pods_and_probes_its_own_ports() -> None:
 def test_the_chart_can_do_without_an_ingress() -> None:
     without = rendered(ingress={"enabled": False, "className": "", "tlsSecret": ""})
     kinds = {each["kind"] for each in without}
-    assert kinds == {"ConfigMap", "Deployment", "Job", "PodDisruptionBudget", "Service"}
+    assert kinds == {"Deployment", "Job", "PodDisruptionBudget", "Secret", "Service"}
 
 
 def test_the_whole_chart_scales_by_the_age_of_the_queue_and_keeps_strangers_out() -> None:
