@@ -91,7 +91,7 @@ def _compose() -> None:
 def _units() -> None:
     analyze = _installed("systemd-analyze")
     with tempfile.TemporaryDirectory() as folder:
-        for name, instance in (("sapwood-server@", "8421"), ("sapwood-worker@", "1")):
+        for name, instance in (("sapwood-server@", "8421"), ("sapwood-worker@", "9091")):
             text = (DEPLOY / "systemd" / f"{name}.service").read_text()
             unit = Path(folder) / f"{name}{instance}.service"
             unit.write_text(text.replace("/usr/local/sapwood/bin/sapwood", "/bin/true"))

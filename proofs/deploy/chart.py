@@ -1,5 +1,7 @@
 """Renders the chart where Helm is not installed: the few forms that its templates use."""
 
+import hashlib
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -34,7 +36,9 @@ def rendered(release: str = "demo", **changes: Any) -> list[dict[str, Any]]:
 
 EVERYTHING: dict[str, Any] = {
     "app": "shop.agents:runtime",
+    "config": "[limits]\nper_space = 20\n",
     "autoscaling": {"enabled": True, "minReplicas": 2, "maxReplicas": 9, "targetSeconds": 15},
+    "erasures": {"claim": "erased"},
     "spaces": {"claim": "shared"},
     "ingress": {"enabled": True, "className": "nginx", "tlsSecret": "site"},
     "networkPolicy": {
@@ -52,6 +56,11 @@ def _form(form: str, values: dict[str, Any], release: str) -> str:
     if match := re.fullmatch(r"toYaml (\S+) \| nindent (\d+)", form):
         lines = yaml.safe_dump(_value(match[1], values, release)).splitlines()
         return "".join(f"\n{' ' * int(match[2])}{line}" for line in lines).removeprefix("\n")
+    if match := re.fullmatch(r"(\S+) \| toJson", form):
+        return json.dumps(_value(match[1], values, release))
+    if match := re.fullmatch(r"(\S+) \| sha256sum \| quote", form):
+        digest = hashlib.sha256(str(_value(match[1], values, release)).encode()).hexdigest()
+        return f'"{digest}"'
     if match := re.fullmatch(r"(\S+) \| quote", form):
         return f'"{_value(match[1], values, release)}"'
     return str(_value(form, values, release))

@@ -104,7 +104,6 @@ class ServedSite:
                         **self.environ,
                         "SAPWOOD_SITE": f"http://{NAME}:{self._proxy_port}",
                         "SAPWOOD_SERVERS": upstreams,
-                        "SAPWOOD_HOST_NAME": NAME,
                         "SAPWOOD_READINESS": READINESS,
                     },
                     stdout=log,

@@ -14,7 +14,9 @@ import yaml
 
 from proofs.deploy.chart import CHART, EVERYTHING, rendered
 from sapwood.cli.root import root as cli
+from sapwood.config.config_file import parse_config
 from sapwood.metrics import DESCRIBED
+from sapwood_server.access.request_checks import is_loopback
 
 DEPLOY = CHART.parents[1]
 
@@ -24,7 +26,7 @@ def command_lines() -> list[tuple[str, list[str]]]:
     found: list[tuple[str, list[str]]] = []
     for unit in (DEPLOY / "systemd").glob("*.service"):
         [line] = re.findall(r"^ExecStart=\S+/sapwood (.*)$", unit.read_text(), re.MULTILINE)
-        found.append((unit.name, shlex.split(line.replace("%i", "1"))))
+        found.append((unit.name, shlex.split(line.replace("%i", "9091"))))
     [line] = re.findall(r"^CMD (\[.*\])$", (DEPLOY / "Containerfile").read_text(), re.MULTILINE)
     found.append(("Containerfile", yaml.safe_load(line)))
     for name, service in compose()["services"].items():
@@ -50,7 +52,7 @@ def test_every_command_line_has_options_that_exist() -> None:
     for file, [name, *arguments] in lines:
         command = cli.get_command(click.Context(cli), name)
         assert command is not None, file
-        words = ["1" if word.startswith("${") else word for word in arguments]
+        words = ["1" if word.startswith("$") else word for word in arguments]
         try:
             command.make_context(name, words, resilient_parsing=False)
         except click.ClickException as error:
@@ -66,7 +68,85 @@ def test_the_proxy_of_the_compose_file_reaches_its_servers() -> None:
     assert upstreams == [f"server-{n}:{exposed[1]}" for n in (1, 2)]
     named = set(re.findall(r"\{\$(\w+):", (DEPLOY / "Caddyfile").read_text()))
     assert named - {"SAPWOOD_READINESS"} == set(proxy["environment"])
-    assert all(Path(DEPLOY / volume.partition(":")[0]).exists() for volume in proxy["volumes"][:1])
+    mounted = [*proxy["volumes"], *services["worker"]["volumes"]]
+    files = [each.partition(":")[0] for each in mounted if each.startswith("./")]
+    assert len(files) == 2
+    assert all((DEPLOY / each).is_file() for each in files)
+
+
+def test_the_health_check_of_the_proxy_sends_a_name_that_every_server_accepts() -> None:
+    text = (DEPLOY / "Caddyfile").read_text()
+    [name] = re.findall(r"health_headers \{\s*Host (\S+)\s*\}", text)
+    assert is_loopback(name), "servers always accept the names of their own machine"
+
+
+def test_servers_accept_the_names_by_which_prometheus_reads_them() -> None:
+    services = compose()["services"]
+    for name in ("server-1", "server-2"):
+        assert name in names_of(services[name]["command"])
+    [pod] = [
+        each["spec"]["template"]["spec"]["containers"][0]
+        for each in deployments()
+        if each["metadata"]["name"].endswith("server")
+    ]
+    own = {each["name"] for each in pod["env"] if "status.podIP" in str(each)}
+    assert own
+    assert {f"$({name})" for name in own} <= names_of(pod["args"])
+
+
+def names_of(words: list[str]) -> set[str]:
+    """The names that a command line of a server gives it."""
+    return {words[place + 1] for place, word in enumerate(words) if word == "--host-name"}
+
+
+def test_the_list_of_erasures_of_each_process_is_on_a_volume() -> None:
+    image = (DEPLOY / "Containerfile").read_text()
+    [file] = re.findall(r"SAPWOOD_ERASURES=(\S+)", image)
+    folder = str(Path(file).parent)
+    assert re.search(rf"--owner=10001.*[^$]*{folder}\b", image), "a new volume has its owner"
+    services = compose()["services"]
+    for name in ("server-1", "server-2", "worker"):
+        assert f"erasures:{folder}" in services[name]["volumes"]
+    for each in rendered(erasures={"claim": "erased"}):
+        if each["kind"] == "Deployment":
+            pod = each["spec"]["template"]["spec"]
+            [container] = pod["containers"]
+            mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
+            claims = {
+                volume["name"]: volume["persistentVolumeClaim"]["claimName"]
+                for volume in pod["volumes"]
+                if "persistentVolumeClaim" in volume
+            }
+            assert mounts["erasures"] == folder
+            assert claims["erasures"] == "erased"
+            named = {each["name"]: each.get("value") for each in container["env"]}
+            assert named["SAPWOOD_ERASURES"] == f"{folder}/$(POD_NAME).jsonl"
+
+
+def test_servers_and_workers_read_the_same_settings_and_restart_when_they_change() -> None:
+    parse_config((DEPLOY / "config.toml").read_text(), DEPLOY / "config.toml")
+    services = compose()["services"]
+    for name in ("server-1", "server-2", "worker"):
+        file = services[name]["environment"]["SAPWOOD_CONFIG"]
+        assert f"./config.toml:{file}:ro" in services[name]["volumes"]
+
+    def sums(objects: list[dict[str, Any]]) -> set[str]:
+        pods = [each["spec"]["template"] for each in objects if each["kind"] == "Deployment"]
+        return {pod["metadata"]["annotations"]["checksum/config"] for pod in pods}
+
+    text = EVERYTHING["config"]
+    objects = rendered(config=text)
+    [settings] = [each["stringData"] for each in objects if each["kind"] == "Secret"]
+    assert settings == {"config.toml": text}
+    assert parse_config(text, DEPLOY / "config.toml").limits.per_space == 20
+    assert len(sums(objects)) == 1
+    assert sums(objects) != sums(rendered())
+    for each in objects:
+        if each["kind"] == "Deployment":
+            [container] = each["spec"]["template"]["spec"]["containers"]
+            named = {each["name"]: each.get("value") for each in container["env"]}
+            [mount] = [each for each in container["volumeMounts"] if each["name"] == "config"]
+            assert named["SAPWOOD_CONFIG"] == f"{mount['mountPath']}/config.toml"
 
 
 def test_no_proxy_keeps_a_client_to_one_server_or_holds_back_its_events() -> None:
@@ -103,12 +183,12 @@ def test_the_chart_selects_its_own_pods_and_probes_its_own_ports() -> None:
 def test_the_chart_can_do_without_an_ingress() -> None:
     without = rendered(ingress={"enabled": False, "className": "", "tlsSecret": ""})
     kinds = {each["kind"] for each in without}
-    assert kinds == {"Deployment", "Job", "PodDisruptionBudget", "Service"}
+    assert kinds == {"Deployment", "Job", "PodDisruptionBudget", "Secret", "Service"}
 
 
 def test_the_whole_chart_scales_by_the_age_of_the_queue_and_keeps_strangers_out() -> None:
     objects = rendered("blue", **EVERYTHING)
-    found = {(each["kind"], each["metadata"]["name"]): each["spec"] for each in objects}
+    found = {(each["kind"], each["metadata"]["name"]): each.get("spec", {}) for each in objects}
     workers = found["Deployment", "blue-worker"]
     scaler = found["HorizontalPodAutoscaler", "blue-worker"]
     assert "replicas" not in workers, "an upgrade would undo what the autoscaler did"
@@ -181,6 +261,22 @@ def test_the_chart_gives_servers_and_workers_the_same_folders_or_none() -> None:
     for each in rendered(spaces={"claim": "shared"}):
         if each["kind"] == "Deployment":
             pod = each["spec"]["template"]["spec"]
-            [mount] = pod["containers"][0]["volumeMounts"]
-            assert shared[0].partition("=")[2].startswith(mount["mountPath"])
-            assert [volume["name"] for volume in pod["volumes"]] == [mount["name"]]
+            mounts = {each["name"]: each for each in pod["containers"][0]["volumeMounts"]}
+            assert shared[0].partition("=")[2].startswith(mounts["spaces"]["mountPath"])
+            assert {volume["name"] for volume in pod["volumes"]} == set(mounts)
+
+
+def test_the_script_for_commands_runs_them_as_the_units_run() -> None:
+    script = (DEPLOY / "systemd" / "sapwood").read_text()
+    for unit in (DEPLOY / "systemd").glob("*.service"):
+        text = unit.read_text()
+        for name, option in (
+            ("User", "--uid="),
+            ("Environment", "--setenv="),
+            ("EnvironmentFile", "--property=EnvironmentFile="),
+            ("WorkingDirectory", "--working-directory="),
+        ):
+            for value in re.findall(rf"^{name}=(.*)$", text, re.MULTILINE):
+                assert re.search(rf"{option}-?{value}\s", script), f"{unit.name}: {name}={value}"
+        [program] = re.findall(r"^ExecStart=(\S+)", text, re.MULTILINE)
+        assert f'{program} "$@"' in script

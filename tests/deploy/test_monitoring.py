@@ -6,6 +6,8 @@
 import re
 from typing import Any
 
+import yaml
+
 from proofs.deploy.chart import CHART
 from proofs.incidents.prometheus import alert_rules, dashboard, dashboard_queries
 from sapwood.metrics import DESCRIBED, Metrics
@@ -68,3 +70,32 @@ def test_a_panel_names_alerts_that_exist() -> None:
     }
     assert named <= alerts
     assert len({panel["id"] for panel in board["panels"]}) == len(board["panels"])
+
+
+def test_the_guide_gives_processes_the_jobs_that_the_alerts_look_for() -> None:
+    page = (ROOT / "docs/guides/operations.md").read_text()
+    written = re.findall(r"^```yaml\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
+    blocks = [yaml.safe_load(each) for each in written]
+    jobs = {job_of(each) for block in blocks for each in block.get("scrape_configs", ())}
+    asked = re.findall(r'job=~?"([^"]+)"', " ".join(rule["expr"] for rule in rules()))
+    assert jobs == {name for each in asked for name in each.split("|")}
+
+
+def job_of(scraped: dict[str, Any]) -> str:
+    """The label `job` of what a job of Prometheus reads."""
+    for each in scraped.get("relabel_configs", ()):
+        if each.get("target_label") == "job":
+            return each["replacement"]
+    return scraped["job_name"]
+
+
+def test_the_runbook_has_a_cure_for_each_problem_of_the_router_that_is_alerted() -> None:
+    [rule] = [each for each in rules() if each["alert"] == "SapwoodRouterRefuses"]
+    [asked] = re.findall(r'problem=~"([^"]+)"', rule["expr"])
+    page = (ROOT / "docs/guides/operations.md").read_text()
+    section = page.partition("### SapwoodRouterRefuses\n")[2].partition("\n### ")[0]
+    cured = set(re.findall(r"^  \| `([A-Z][^`]+)` \|", section, re.MULTILINE))
+    assert cured == set(asked.split("|"))
+    router = (ROOT / "packages/sapwood-server/src/sapwood_server/router.py").read_text()
+    ours = set(re.findall(r'Problem\(\s*50\d,\s*"([^"]+)"', router))
+    assert ours == cured
