@@ -52,7 +52,8 @@ class Sizing(Struct):
     """What was measured at one database, in bytes and seconds.
 
     `wal` is what PostgreSQL wrote into its WAL, and what both processes wrote to the disk for
-    SQLite.
+    SQLite. `pages` are the pages in it that were written whole, because it was the first change of
+    the page since a checkpoint.
     """
 
     database: str
@@ -63,6 +64,7 @@ class Sizing(Struct):
     events: int = 0
     engine: int = 0
     wal: int = 0
+    pages: int = 0
     connections: int = 0
     worker: float = 0.0
     server: float = 0.0
@@ -88,7 +90,8 @@ class Sizing(Struct):
                 f"   ({self.log / turns / 1e6:.1f} kB for each turn)",
                 f"  engine        {self.engine / 1e6:8.1f} MB   in all; it does not grow with them",
                 f"  written       {self.wal / chats / 1e6:8.1f} MB   WAL, or files of SQLite"
-                f" ({self.wal / turns / 1e6:.1f} kB for each turn)",
+                f" ({self.wal / turns / 1e6:.1f} kB and {self.pages / turns / 1e3:.2f} whole pages"
+                " for each turn)",
                 f"  events        {self.events / turns / 1e3:8.1f}      for each turn",
                 f"{each}, for each thousand turns:",
                 f"  CPU, worker   {self.worker / turns:8.1f} s",
@@ -223,6 +226,9 @@ async def _measure_postgres(sizing: Sizing, server: Cluster, given: argparse.Nam
         )
         return Counter({row["name"]: row["bytes"] for row in rows})
 
+    async def whole_pages() -> int:
+        return int(await session.fetchval("SELECT wal_fpi FROM pg_stat_wal"))
+
     async def events() -> int:
         return int(await session.fetchval("SELECT count(*) FROM sapwood.events"))
 
@@ -231,12 +237,13 @@ async def _measure_postgres(sizing: Sizing, server: Cluster, given: argparse.Nam
     async with _worker(server.dsn, given.reply_seconds) as (worker, environment):
         await _ask(server.dsn, environment, given, _warm_up(given), connections)
         await session.execute("CHECKPOINT")
-        before, cpu = await log_position(), cpu_of_family(server.pid)
         empty, stored = await sizes_of("sapwood"), await events()
+        pages, before, cpu = await whole_pages(), await log_position(), cpu_of_family(server.pid)
         await _converse(sizing, server.dsn, worker, environment, given, connections)
-        sizing.events = await events() - stored
-        sizing.server = cpu_of_family(server.pid) - cpu
+        sizing.server = cpu_of_family(server.pid) - cpu  # before all events are counted again
         sizing.wal = await log_position() - before
+        sizing.pages = await whole_pages() - pages
+        sizing.events = await events() - stored
     await session.execute("CHECKPOINT")
     grown = await sizes_of("sapwood")
     grown.subtract(empty)
