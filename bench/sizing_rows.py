@@ -11,6 +11,7 @@ import asyncpg
 
 from sapwood.core.ids import Space
 from sapwood.core.search_terms import agent_term
+from sapwood.store.postgres import PostgresLog
 from sapwood.store.postgres.fulltext import space_term
 
 _SPACES = 100
@@ -79,12 +80,23 @@ async def fill(dsn: str, space: Space, events: int) -> int:
         async with asyncio.TaskGroup() as tasks:
             for session, part in zip(sessions, (copies[1::2], copies[::2]), strict=True):
                 tasks.create_task(_copies(session, space, part, progress))
+        await _count_events(dsn, space)
         progress.show("; vacuum")
         await sessions[0].execute("VACUUM ANALYZE")
         return progress.stored
     finally:
         for session in sessions:
             await session.close()
+
+
+async def _count_events(dsn: str, space: Space) -> None:
+    """Stores the places of cursors, as who stores many events does, so that no turn does it."""
+    log = await PostgresLog.open(dsn)
+    try:
+        for place in (space, *(Space(f"tenant-{number}") for number in range(_SPACES))):
+            await log.end(place)
+    finally:
+        await log.close()
 
 
 class _Progress:
