@@ -288,7 +288,7 @@ deploy-check:
 rolling-restart *ARGS:
     python -m proofs.deploy.restart "$@"
 
-# Six incidents on a real server, workers, PostgreSQL and Prometheus: alert, log line, cure; `just incidents stuck_worker` for one
+# Seven incidents on a real server, workers, PostgreSQL and Prometheus: alert, log line, cure; `just incidents stuck_worker` for one
 [group('prove')]
 incidents *ARGS:
     python -m proofs.incidents "$@"

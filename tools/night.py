@@ -3,23 +3,29 @@
 Each recipe prints one line: whether it passed, its name, its time, and its last line of output. The
 whole output of each is in `dist/night/`. The exit code is 1 if one failed; the others still run.
 
-`just night --continue` runs only the recipes that have not passed at this commit yet, so that a
-night that was interrupted can be finished later. What passed at another commit does not count, and
-with uncommitted changes nothing does.
+What passed is kept in `proofs/passed.json`, with the time it took and a hash of all tracked files.
+`just night --continue` runs only the recipes that have not passed with these files yet, so a night
+can be finished another day, or on another machine if the file is committed. What passed with other
+files does not count, and with uncommitted changes nothing is kept.
 
-`just night --at-once 2` runs two recipes at a time: most of them wait more than they compute. The
-ones that measure time still run alone, after the others.
+`just night --at-once 2` runs two recipes at a time, the longest first: most of them wait more than
+they compute. The ones that measure time still run alone, after the others.
 """
 
 import argparse
-import json
+import hashlib
+import math
 import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
 
 RECIPES: tuple[tuple[str, ...], ...] = (
     ("test-night",),
@@ -66,10 +72,19 @@ RECIPES: tuple[tuple[str, ...], ...] = (
     ("bench", "all"),
 )
 LOGS = Path("dist/night")
+PASSED = Path("proofs/passed.json")
 ALONE = {"bench", "service"}
 """These compare times, which a neighbour would change."""
 
-OUTCOMES = "outcomes.jsonl"
+
+class Pass(Struct, frozen=True):
+    """When a recipe passed last: the hash of the files, the commit, the time, its last line."""
+
+    files: str
+    commit: str
+    at: str
+    seconds: int
+    last_line: str
 
 
 class Outcome(NamedTuple):
@@ -79,7 +94,6 @@ class Outcome(NamedTuple):
     passed: bool
     seconds: float
     last_line: str
-    commit: str = ""
 
     def __str__(self) -> str:
         verdict = "ok    " if self.passed else "FAILED"
@@ -101,23 +115,37 @@ def run(recipe: Sequence[str]) -> Outcome:
     return Outcome(name, code == 0, time.monotonic() - start, last[:120])
 
 
-def _commit() -> str:
-    """The commit that is checked out, or an empty string if files differ from it."""
-    changes = ["git", "status", "--porcelain", "--untracked-files=no"]
-    if subprocess.run(changes, capture_output=True, check=True).stdout:
+def _git(*words: str) -> str:
+    return subprocess.run(["git", *words], capture_output=True, text=True, check=True).stdout
+
+
+def hash_of_files() -> str:
+    """Identifies all tracked files but those that nights write; empty if one is not committed."""
+    others = ("--", ".", f":!{PASSED}", ":!CHANGELOG.md")
+    if _git("status", "--porcelain", "--untracked-files=no", *others):
         return ""
-    head = ["git", "rev-parse", "HEAD"]
-    return subprocess.run(head, capture_output=True, text=True, check=True).stdout.strip()
+    return hashlib.sha256(_git("ls-files", "--stage", *others).encode()).hexdigest()[:16]
 
 
-def passed_at(commit: str) -> dict[str, Outcome]:
-    """The recipes whose last run at a commit passed."""
-    kept = LOGS / OUTCOMES
-    if not commit or not kept.exists():
+def read_passed() -> dict[str, Pass]:
+    """What passed last, by recipe."""
+    if not PASSED.exists():
         return {}
-    outcomes = [Outcome(*json.loads(line)) for line in kept.read_text().splitlines()]
-    last = {it.name: it for it in outcomes if it.commit == commit}
-    return {name: it for name, it in last.items() if it.passed}
+    return msgspec.json.decode(PASSED.read_bytes(), type=dict[str, Pass])
+
+
+def keep(outcome: Outcome, files: str) -> None:
+    """Writes a recipe that passed with these files; one that failed with them has not passed."""
+    kept = read_passed()
+    if outcome.passed:
+        commit, now = _git("rev-parse", "--short", "HEAD").strip(), datetime.now(UTC)
+        kept[outcome.name] = Pass(
+            files, commit, f"{now:%Y-%m-%d %H:%M}", round(outcome.seconds), outcome.last_line
+        )
+    elif outcome.name in kept and kept[outcome.name].files == files:
+        del kept[outcome.name]
+    encoded = msgspec.json.encode(dict(sorted(kept.items())))
+    PASSED.write_bytes(msgspec.json.format(encoded, indent=2) + b"\n")
 
 
 def outcomes(chosen: Sequence[Sequence[str]], at_once: int) -> Iterator[Outcome]:
@@ -133,6 +161,11 @@ def outcomes(chosen: Sequence[Sequence[str]], at_once: int) -> Iterator[Outcome]
                 pool.shutdown(cancel_futures=True)
 
 
+def _seconds(passed: Pass | None) -> float:
+    """How long a recipe takes; one that never passed here may take long."""
+    return passed.seconds if passed else math.inf
+
+
 def main(argv: Sequence[str]) -> int:
     """Runs the named recipes, or all; returns 1 if one failed, 2 for an unknown name."""
     parser = argparse.ArgumentParser(prog="just night")
@@ -146,20 +179,22 @@ def main(argv: Sequence[str]) -> int:
         return 2
     chosen = [each for each in RECIPES if not names or each[0] in names]
     LOGS.mkdir(parents=True, exist_ok=True)
-    commit = _commit()
-    passed = passed_at(commit) if options.go_on else {}
-    earlier = {name: passed[name] for name in map(" ".join, chosen) if name in passed}
-    for outcome in earlier.values():
-        print(f"{outcome}  (earlier)", flush=True)
+    files, passed = hash_of_files(), read_passed()
+    to_run = list[tuple[str, ...]]()
+    for each in sorted(chosen, key=lambda each: -_seconds(passed.get(" ".join(each)))):
+        name = " ".join(each)
+        earlier = passed.get(name) if options.go_on else None
+        if earlier is not None and earlier.files == files:
+            done = Outcome(name, True, earlier.seconds, earlier.last_line)
+            print(f"{done}  ({earlier.at}, {earlier.commit})", flush=True)
+        else:
+            to_run.append(each)
     failed = 0
-    for outcome in outcomes(
-        [each for each in chosen if " ".join(each) not in earlier], options.at_once
-    ):
+    for outcome in outcomes(to_run, options.at_once):
         failed += not outcome.passed
         print(outcome, flush=True)
-        kept = outcome._replace(commit=commit if commit == _commit() else "")
-        with (LOGS / OUTCOMES).open("a") as file:
-            file.write(f"{json.dumps(kept)}\n")
+        if files and files == hash_of_files():
+            keep(outcome, files)
     print(f"night: {len(chosen) - failed} passed, {failed} failed; output in {LOGS}/")
     return int(bool(failed))
 

@@ -182,6 +182,14 @@ def sessions_of_the_machine(site: Hosted) -> None:
     assert answer.status == 403, answer.status
 
 
+def metrics_of_others(site: Hosted) -> None:
+    """The administrator of a tenant reads the metrics, which name all spaces."""
+    answer = send(site.target, "GET", "/metrics", token=site.token(*SCOPES))
+    assert answer.status == 403, answer.status
+    own = send(site.target, "GET", "/metrics", token=site.token("admin", space="local"))
+    assert own.status == 200, own.status
+
+
 def program_as_model(site: Hosted) -> None:
     """A tenant runs Claude Code as the operator (X2)."""
     programs = site.home / ".local/bin"
@@ -419,6 +427,7 @@ TENANT_ATTACKS: tuple[Callable[[Hosted], None], ...] = (
     approved_command,
     transcript_as_origin,
     sessions_of_the_machine,
+    metrics_of_others,
     program_as_model,
     branch_of_other_tenant,
     relative_folder,

@@ -1,4 +1,4 @@
-"""Stages six incidents, one after the other; the last line has the figures.
+"""Stages seven incidents, one after the other; the last line has the figures.
 
     just incidents
     just incidents poisoned_conversation
@@ -125,6 +125,27 @@ async def stuck_worker(stage: _Stage) -> None:
     await site.calms("SapwoodProcessDown", instance=stuck.name)
 
 
+async def no_worker(stage: _Stage) -> None:
+    """All workers are gone, so only the server can say that a turn waits. Cure: start workers."""
+    site = stage.site
+    for worker in site.workers:
+        worker.stop()
+    agent = await stage.agent("quiet")
+    await agent.prompt("Say something.")
+    try:
+        await site.fires("SapwoodQueueOld", within=150, space="quiet")
+        shown = await site.run("top", "--once", "--spaces", "*")
+        if "No worker is running" not in shown:
+            raise IncidentError(f"`sapwood top` does not name the cause: {shown}")
+    finally:
+        for worker in site.workers:
+            worker.start()
+    await until("the turn is completed", lambda: _is_completed(agent))
+    await site.calms("SapwoodQueueOld", space="quiet")
+    for worker in site.workers:
+        await until("the worker answers", partial(is_ready, worker))
+
+
 async def flooding_tenant(stage: _Stage) -> None:
     """A tenant has very many open turns. Others are answered. Cure: interrupt what waits."""
     site = stage.site
@@ -219,6 +240,7 @@ async def _has_failed(agent: Agent) -> bool:
 INCIDENTS: tuple[Callable[[_Stage], Awaitable[None]], ...] = (
     database_down,
     stuck_worker,
+    no_worker,
     flooding_tenant,
     refusing_provider,
     poisoned_conversation,

@@ -160,9 +160,9 @@ class Site:
             raise IncidentError(f"sapwood {' '.join(arguments)}: {said.decode()}")
         return said.decode()
 
-    async def fires(self, alert: str, **labels: str) -> None:
+    async def fires(self, alert: str, within: float = 60.0, **labels: str) -> None:
         """Waits until an alert fires, and says so. Raises `IncidentError`."""
-        await until(f"{alert} fires", lambda: self.prometheus.fires(alert, **labels))
+        await until(f"{alert} fires", lambda: self.prometheus.fires(alert, **labels), within)
         print(f"  {alert} fires {' '.join(labels.values())}", flush=True)
 
     async def calms(self, alert: str, **labels: str) -> None:

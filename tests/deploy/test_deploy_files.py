@@ -226,6 +226,13 @@ def test_everything_has_time_to_stop() -> None:
     assert all(seconds >= LAST_SECONDS + 10 for seconds in grace)
 
 
+def test_the_image_can_back_up_the_database_of_compose() -> None:
+    image = (DEPLOY / "Containerfile").read_text()
+    assert re.search(r"apt-get install .*\bpostgresql-client\b", image)
+    needed = compose()["services"]["database"]["image"].partition(":")[2]
+    assert f"as the server: {needed}." in image, "the release of Debian has another pg_dump"
+
+
 def test_agents_of_a_deployment_have_an_empty_working_folder_and_a_sandbox() -> None:
     image = (DEPLOY / "Containerfile").read_text()
     assert re.search(r"apt-get install .*\bbubblewrap\b", image)

@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from sapwood.api import open
 from sapwood.core.log_values import LogUnavailable
 from tests.server.serving import Served
 
@@ -41,6 +42,19 @@ async def test_the_numbers_need_the_scope_of_an_administrator(served: Served) ->
     assert "sapwood_database_up 1" in numbers.text
     assert 'sapwood_http_requests_total{method="GET",status="200"}' in numbers.text
     assert refused.status_code == 403
+
+
+async def test_the_numbers_name_every_space_so_no_administrator_of_a_tenant_reads_them(
+    served: Served,
+) -> None:
+    async with open(served.connection.log, space="acme") as db:
+        await (await db.start("bird", model="claude")).prompt("How cold is it?")
+    async with served.client("admin") as client, served.client("admin", space="bolt") as tenant:
+        numbers = await client.get("/metrics")
+        refused = await tenant.get("/metrics")
+    assert 'sapwood_open_turns{space="acme"} 1' in numbers.text  # though no agent runs here
+    assert refused.status_code == 403
+    assert "acme" not in refused.text
 
 
 def test_a_server_that_drains_says_so_and_answers_until_it_stops(tmp_path: Path) -> None:

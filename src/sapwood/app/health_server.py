@@ -38,13 +38,13 @@ PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 class Health:
     """Whether the database answers, and the numbers of this process.
 
-    `covers` says which spaces it serves: their open turns are counted.
+    `covers` says whose open turns and queues are counted: of a worker, the spaces that it serves.
     """
 
     def __init__(
         self,
         connection: Connection,
-        covers: Callable[[Space], bool],
+        covers: Callable[[Space], bool] = lambda _: True,
         metrics: Metrics = METRICS,
     ) -> None:
         self._connection = connection
@@ -82,7 +82,7 @@ class Health:
                     self._metrics.set("sapwood_open_turns", count, space=space)
 
     async def _measure_queue(self) -> None:
-        """How old the work of the engine is in the served spaces, waiting and running."""
+        """How old the work of the engine is in the covered spaces, waiting and running."""
         with suppress(LogError, TimeoutError):
             async with asyncio.timeout(_CHECK_SECONDS):
                 status = await read_engine_status(self._connection.address or ":memory:")

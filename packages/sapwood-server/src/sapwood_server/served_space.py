@@ -109,9 +109,10 @@ _BEAT = 15.0
 class ServedSpace:
     """A space with what readers of its conversations share."""
 
-    def __init__(self, agents: ServedAgents, health: Health) -> None:
+    def __init__(self, agents: ServedAgents, health: Health | None) -> None:
         self.agents = agents
         self.health = health
+        """The numbers of the process. They name every space, so only the server's own has them."""
         self.connection = agents.connection
         self.feeds = AgentFeeds(self.connection.log, self.connection.space)
         agents.on_wait = self.feeds.show_wait
@@ -232,7 +233,7 @@ class ServedSpaces:
         self._spaces: dict[str, ServedSpace] = {}
         self._closing: set[asyncio.Future[None]] = set()
         self.answered = AnsweredRequests()
-        self.health = Health(connection, lambda space: drives and space in self._spaces)
+        self.health = Health(connection)
         self.draining = False
         """Whether the server is about to stop: it is not ready for new clients."""
 
@@ -246,7 +247,7 @@ class ServedSpaces:
                 connection = connection.with_space(name)
             connection.folder = space_folder(self._config, name, own=self._own and is_home)
             agents = ServedAgents(connection, self._config, self._keys, drives=self._drives)
-            found = self._spaces[name] = ServedSpace(agents, self.health)
+            found = self._spaces[name] = ServedSpace(agents, self.health if is_home else None)
         return found
 
     async def require_here(self, name: str) -> None:

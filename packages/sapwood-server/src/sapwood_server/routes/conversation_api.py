@@ -338,7 +338,14 @@ async def complete(call: RequestContext, agent: AgentId) -> Completions:
 )
 async def show_numbers(call: RequestContext) -> Response:
     """Counts and durations of this process, for Prometheus."""
-    return Response(await call.space.health.numbers(), media_type=PROMETHEUS)
+    health = call.space.health
+    if health is None:
+        raise Problem(
+            403,
+            "Not available here",
+            "Metrics name every space, so they need a token of the server's own space.",
+        )
+    return Response(await health.numbers(), media_type=PROMETHEUS)
 
 
 def _numbers(typed: str) -> list[int] | None:
