@@ -209,6 +209,44 @@ async def test_a_closed_cell_is_not_asked_when_the_table_names_another() -> None
         assert [name for name, *_ in cells.asked] == ["b"]
 
 
+async def test_a_cell_gets_what_the_client_sent_and_nothing_of_others() -> None:
+    seen: list[tuple[bytes, str, list[tuple[bytes, bytes]]]] = []
+
+    async def answer(request: Request) -> Response:
+        scope = request.scope
+        seen.append((scope["raw_path"], scope["query_string"], request.headers.raw))
+        return Response(headers={"set-cookie": "sapwood_session=ada", "x-name": "J\xf6rg"})
+
+    router, table = router_of(Cells(a=answer), "a")
+    await table.move("acme", "a")
+    await table.move("bolt", "a")
+    async with client(router) as ada, client(router, "bolt") as bob:
+        signed_in = await ada.post("/sign-in", json={"token": "t"})
+        bob.headers.clear()
+        headers = [(b"sapwood-space", b"bolt"), (b"x-user", b"J\xf6rg")]
+        await bob.get("/v1/owners/a%2540b.com/team%2Fada?q=%41", headers=headers)
+    assert signed_in.cookies["sapwood_session"] == "ada"
+    assert signed_in.headers["x-name"] == "J\xf6rg"
+    path, query, sent = seen[1]
+    assert (path, query) == (b"/v1/owners/a%2540b.com/team%2Fada", b"q=%41")
+    assert dict(sent) == {b"host": b"router", **dict(headers)}
+
+
+@pytest.mark.parametrize("path", [b"@other.example/x", b"http://other.example/", b"/\xff", b""])
+async def test_an_address_that_is_no_path_is_refused(path: bytes) -> None:
+    cells = Cells(a=here)
+    router, table = router_of(cells, "a")
+    await table.move("acme", "a")
+    scope = {"type": "http", "method": "GET", "path": "/", "raw_path": path, "query_string": b""}
+    with pytest.raises(Problem, match="must be a path"):
+        await router.respond(Request({**scope, "headers": [(b"sapwood-space", b"acme")]}, nothing))
+    assert cells.asked == []
+
+
+async def nothing() -> dict[str, object]:
+    return {"type": "http.request", "body": b"", "more_body": False}
+
+
 @pytest.mark.parametrize(
     ("answers", "space", "status", "kind"),
     [

@@ -19,7 +19,7 @@ from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager, suppress
 from enum import Enum
 from importlib import metadata
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 import httpx2
 import msgspec
@@ -45,18 +45,22 @@ _MAX_BYTES = 64_000_000
 _BODY_SECONDS = 60.0
 _OF_CONNECTION = frozenset(
     (
-        *("connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te"),
-        *("trailer", "transfer-encoding", "upgrade", "content-length"),
+        *(b"connection", b"keep-alive", b"proxy-authenticate", b"proxy-authorization", b"te"),
+        *(b"trailer", b"transfer-encoding", b"upgrade", b"content-length"),
     )
 )
 """Headers about one connection: they are not passed on."""
-_IDEMPOTENCY = "idempotency-key"
+_IDEMPOTENCY = b"idempotency-key"
 _REFUSED = (401, 403)
 _QUESTION = "/v1/agents?limit=1"
 _ASK_SECONDS = 10.0
+_CONNECT_SECONDS = 10.0
 _CHECK_SECONDS = 2.0
 _SIGN_IN = "/sign-in"
-_NOT_OF_QUESTION = frozenset(("content-type", _IDEMPOTENCY, "last-event-id", "accept"))
+_NOT_OF_QUESTION = frozenset((b"content-type", _IDEMPOTENCY, b"last-event-id", b"accept"))
+
+_Headers: TypeAlias = list[tuple[bytes, bytes]]
+"""As they were received: they may hold bytes that are no ASCII."""
 
 
 class _Knowledge(Enum):
@@ -116,7 +120,6 @@ class Router:
         self._directory = directory
         self._known: OrderedDict[str, str] = OrderedDict()
         self._client = httpx2.AsyncClient(
-            timeout=httpx2.Timeout(None, connect=10.0),
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=200),
             transport=transport,
             trust_env=False,
@@ -139,11 +142,10 @@ class Router:
                 "request to the cell that has it.",
             )
         body = await _body(request)
-        headers = [
-            (name, value) for name, value in request.headers.items() if name not in _OF_CONNECTION
-        ]
-        if request.method not in ("GET", "HEAD") and _IDEMPOTENCY not in request.headers:
-            headers.append((_IDEMPOTENCY, f"router-{uuid.uuid4().hex}"))
+        headers = [each for each in request.headers.raw if each[0] not in _OF_CONNECTION]
+        names = {name for name, _ in headers}
+        if request.method not in ("GET", "HEAD") and _IDEMPOTENCY not in names:
+            headers.append((_IDEMPOTENCY, f"router-{uuid.uuid4().hex}".encode()))
         cell = await self._cell_of(space) or await self._found(request, space, headers, body)
         try:
             answer = await self._followed(request, space, cell, headers, body)
@@ -175,7 +177,7 @@ class Router:
         request: Request,
         space: str,
         cell: str,
-        headers: list[tuple[str, str]],
+        headers: _Headers,
         body: bytes,
     ) -> httpx2.Response:
         """The answer to a request, from whichever cell the space has moved to."""
@@ -206,12 +208,10 @@ class Router:
         return cell
 
     async def _send(
-        self, request: Request, cell: str, headers: list[tuple[str, str]], body: bytes
+        self, request: Request, cell: str, headers: _Headers, body: bytes
     ) -> httpx2.Response:
-        url = self._cells[cell] + request.url.path
-        if request.url.query:
-            url += f"?{request.url.query}"
-        sent = self._client.build_request(request.method, url, headers=headers, content=body)
+        url = self._cells[cell] + _target(request)
+        sent = _request(request.method, url, headers, body)
         try:
             answer = await self._client.send(sent, stream=True)
         except httpx2.TransportError as error:
@@ -234,9 +234,7 @@ class Router:
             self._keep_known(space, cell)
         return cell
 
-    async def _found(
-        self, request: Request, space: str, headers: list[tuple[str, str]], body: bytes
-    ) -> str:
+    async def _found(self, request: Request, space: str, headers: _Headers, body: bytes) -> str:
         """The cell of a space that the table does not have.
 
         If no cell accepts the credentials, it is any cell, which refuses them too, and the table
@@ -250,7 +248,7 @@ class Router:
         self._keep_known(space, cell)
         return cell
 
-    async def _holder(self, space: str, headers: list[tuple[str, str]]) -> str:
+    async def _holder(self, space: str, headers: _Headers) -> str:
         """The cell that has a space, or is to have it; empty if none accepts the credentials.
 
         Raises `Problem` if that is not certain: a space must not begin to exist in two cells.
@@ -284,11 +282,9 @@ class Router:
         home = self.home_of(space)
         return home if home in accepting else next(iter(accepting), "")
 
-    async def _ask(self, cell: str, headers: list[tuple[str, str]]) -> _Knowledge | str:
+    async def _ask(self, cell: str, headers: _Headers) -> _Knowledge | str:
         """What a cell says about a space; the name of another cell if it was moved there."""
-        asked = self._client.build_request(
-            "GET", self._cells[cell] + _QUESTION, headers=headers, timeout=_ASK_SECONDS
-        )
+        asked = _request("GET", self._cells[cell] + _QUESTION, headers, seconds=_ASK_SECONDS)
         try:
             answer = await self._client.send(asked)
         except httpx2.TransportError as error:
@@ -414,9 +410,30 @@ def _unknown_cell(space: str, which: str) -> Problem:
     )
 
 
-def _question_headers(
-    request: Request, headers: list[tuple[str, str]], body: bytes
-) -> list[tuple[str, str]]:
+def _target(request: Request) -> str:
+    """Path and query exactly as the client sent them. Raises `Problem` for anything else."""
+    try:
+        path: str = request.scope["raw_path"].decode("ascii")
+    except UnicodeDecodeError:
+        path = ""
+    if not path.startswith("/"):
+        raise Problem(400, "Invalid address", "The address must be a path in ASCII.")
+    return f"{path}?{request.url.query}" if request.url.query else path
+
+
+def _request(
+    method: str, url: str, headers: _Headers, body: bytes = b"", seconds: float | None = None
+) -> httpx2.Request:
+    """A request with these headers alone. One that the client makes would also have its cookies:
+    those that cells have set for other people.
+    """
+    timeout = httpx2.Timeout(seconds, connect=_CONNECT_SECONDS).as_dict()
+    return httpx2.Request(
+        method, url, headers=headers, content=body, extensions={"timeout": timeout}
+    )
+
+
+def _question_headers(request: Request, headers: _Headers, body: bytes) -> _Headers:
     """The headers of a question with the credentials of a request; none if it has none."""
     found = [each for each in headers if each[0] not in _NOT_OF_QUESTION]
     if "authorization" in request.headers:
@@ -425,7 +442,7 @@ def _question_headers(
         with suppress(msgspec.MsgspecError, UnicodeDecodeError):
             token = msgspec.json.decode(body, type=_SignIn).token.strip()
             if token.isascii() and token.isprintable():
-                return [*found, ("authorization", f"Bearer {token}")]
+                return [*found, (b"authorization", f"Bearer {token}".encode())]
     return found if "cookie" in request.headers else []
 
 
@@ -465,8 +482,8 @@ def _passed_on(answer: httpx2.Response) -> Response:
 
     response = StreamingResponse(pieces(), answer.status_code)
     response.raw_headers = [
-        (name.lower().encode("latin-1"), value.encode("latin-1"))
-        for name, value in answer.headers.multi_items()
-        if name.lower() not in _OF_CONNECTION - {"content-length"}
+        (name.lower(), value)
+        for name, value in answer.headers.raw
+        if name.lower() not in _OF_CONNECTION - {b"content-length"}
     ]
     return response
