@@ -10,8 +10,11 @@ import pytest
 import sapwood
 from sapwood import Agent, Sapwood
 from sapwood.conversation.open_timeline import OpenTimeline
+from sapwood.core.commands import Fork
 from sapwood.core.erasure import ERASED
 from sapwood.core.events import WordsErased
+from sapwood.core.ids import AgentId
+from sapwood.turns.clock_and_ids import command_meta
 from sapwood.turns.open_agent import SCHEMA, snapshot_of
 
 SECRET = "the heron nests in the reeds"
@@ -167,3 +170,66 @@ async def test_another_process_forgets_erased_mail(db: Sapwood, address: str) ->
     if "://" not in address:
         for file in Path(address).parent.glob("log.db*"):
             assert SECRET.encode() not in file.read_bytes()
+
+
+async def begun(db: Sapwood, words: str, turns: int) -> Agent:
+    """A conversation with the id that a program chose for it."""
+    agent = await db.start("chat", id="chat-42", pins={"note": words})
+    for number in range(turns):
+        await agent.record(f"{words} {number}", "Yes.")
+    return agent
+
+
+@pytest.mark.parametrize("turns", [1, 2, 5])
+async def test_an_id_that_is_used_again_brings_nothing_of_the_erased_agent_back(
+    db: Sapwood, other: Sapwood, turns: int
+) -> None:
+    old = await begun(db, SECRET, 2)
+    elsewhere = await other.get(old.id)
+    assert SECRET in await everything(elsewhere)
+    await old.erase()
+    new = await begun(db, "An oak", turns)
+    assert await everything(elsewhere) == await everything(new)
+    assert SECRET not in await everything(elsewhere)
+
+
+async def test_a_command_on_an_erased_agent_does_not_change_the_one_that_has_its_id(
+    db: Sapwood, other: Sapwood
+) -> None:
+    """Both are at the same version, and the command is decided on the state in memory."""
+    old = await begun(db, SECRET, 2)
+    elsewhere = await other.get(old.id)
+    await elsewhere.record("Do you remember?", "I do.")
+    await old.erase()
+    new = await begun(db, "An oak", 3)
+    await elsewhere.record("And now?", "I do not.")
+    assert SECRET not in await everything(elsewhere) + str(await new.events())
+    assert await everything(elsewhere) == await everything(new)
+    [listed] = await db.agents()
+    assert listed.created == (await new.state()).created
+
+
+async def test_a_snapshot_of_an_erased_agent_is_not_used_for_the_one_that_has_its_id(
+    db: Sapwood, other: Sapwood
+) -> None:
+    old = await begun(db, SECRET, 2)
+    late = snapshot_of(await old.state())
+    await old.erase()
+    new = await begun(db, "An oak", 4)
+    await db.connection.log.save_snapshot(db.connection.space, late)
+    assert SECRET not in await everything(await other.get(new.id))
+
+
+async def test_the_account_of_a_family_is_not_that_of_an_erased_child_with_the_same_id(
+    db: Sapwood, other: Sapwood
+) -> None:
+    root = await db.start("root")
+    running = list[int]()
+    for ends in (True, False):
+        fork = Fork(root.id, AgentId("chat-42"))
+        await db.connection.dispatcher.dispatch(fork, command_meta())
+        child = await db.get("chat-42")
+        await (child.kill() if ends else child.rename("oak"))
+        running.append((await other.connection.dispatcher.account(root.id)).agents)
+        await child.erase()
+    assert running == [1, 2]

@@ -68,6 +68,9 @@ class MemoryLog:
         for append in commit.appends:
             words = data.words.get(append.agent)
             is_ended = append.ends_words and append.words is not None
+            known = data.summaries.get(append.agent)
+            if known and append.summary.created not in (0, known.created):
+                raise VersionConflict(append.agent, append.expected)
             if len(data.streams.get(append.agent, ())) != append.expected or (
                 is_ended and (words.command if words else "") != append.words
             ):

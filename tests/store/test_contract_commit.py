@@ -52,6 +52,22 @@ async def test_another_version_than_expected_is_refused(
     assert await log.receipt(space, late.receipt.command) is None
 
 
+@pytest.mark.parametrize("others", [0, 1])
+async def test_an_agent_that_was_created_at_another_moment_is_refused(
+    log: Log, space: Space, others: int
+) -> None:
+    """An id may be used again after an erasure."""
+    await start(log, space, ADA, "one", "two", created=5)
+    with_it = [append(BOB, prompt_event("one"))] * others
+    late = append(ADA, prompt_event("late"), expected=2, created=4)
+    with pytest.raises(VersionConflict):
+        await log.commit(space, commit_of(late, *with_it))
+    assert texts(await log.read(space, ADA)) == ["one", "two"]
+    for number, created in enumerate((5, 0), start=2):  # 0: the first event cannot be read there
+        more = append(ADA, prompt_event("more"), expected=number, created=created)
+        assert await log.commit(space, commit_of(more)) is None
+
+
 async def test_an_agent_cannot_start_in_the_middle(log: Log, space: Space) -> None:
     with pytest.raises(VersionConflict):
         await log.commit(space, commit_of(append(ADA, prompt_event("late"), expected=1)))

@@ -107,6 +107,17 @@ async def test_a_commit_that_does_not_know_the_last_words_is_refused(
     assert not await asked.save_words(space, ADA, ASKED, words("Late"), None)
 
 
+@pytest.mark.parametrize("last", [None, CommandId("")])
+async def test_a_commit_that_is_refused_leaves_the_words(
+    asked: Log, space: Space, last: CommandId | None
+) -> None:
+    first = words("Once")
+    await asked.save_words(space, ADA, ASKED, first, None)
+    with pytest.raises(VersionConflict):
+        await asked.commit(space, commit_of(ending(last, expected=ASKED - 1)))
+    assert await asked.words(space, ADA) == first
+
+
 async def test_a_reply_without_words_ends_only_if_none_have_come(asked: Log, space: Space) -> None:
     with pytest.raises(VersionConflict):
         await asked.commit(space, commit_of(ending(CommandId("gone"))))

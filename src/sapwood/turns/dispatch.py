@@ -524,10 +524,12 @@ class Dispatcher:
 
     async def _is_outdated(self, inputs: DecisionInput, command: Command) -> bool:
         """Reads the agents of this command again. Returns whether others have written to them."""
-        seen = {inputs.state.agent: inputs.state.version}
-        seen |= {agent: state.version for agent, state in inputs.others.items()}
-        fresh = [await self._fresh(agent) for agent in _touched(command)]
-        return any(seen[opened.state.agent] != opened.state.version for opened in fresh)
+        seen = {inputs.state.agent: inputs.state, **inputs.others}
+        fresh = [(await self._fresh(agent)).state for agent in _touched(command)]
+        return any(
+            (now.version, now.created) != (seen[now.agent].version, seen[now.agent].created)
+            for now in fresh
+        )
 
     def _keep(self, opened: OpenAgent) -> None:
         if opened.state.version == 0:

@@ -22,7 +22,7 @@ from sapwood.core.events import Recorded, WordsErased
 from sapwood.core.evolve import evolve
 from sapwood.core.ids import AgentId, EventRef, Space, can_be_stored
 from sapwood.core.live_path import EMPTY, LivePath, Slice, Walk, follow
-from sapwood.core.log_values import Snapshot
+from sapwood.core.log_values import AgentSummary, Snapshot
 from sapwood.core.refusals import AmbiguousAgent, Refusal, UnknownAgent
 from sapwood.core.state import State
 from sapwood.core.token_count import Count
@@ -71,10 +71,25 @@ async def _folded(
 ) -> tuple[State, list[Recorded]]:
     """The state, and the events that were read after the snapshot."""
     state = await _newest_snapshot(log, space, agent, at)
-    since = await log.read(space, agent, state.version + 1, at)
+    since = await log.read(space, agent, max(1, state.version), at)
+    if state.version and not _is_of(state, since):
+        state, since = State(agent), await log.read(space, agent, 1, at)
+    elif state.version:
+        since = since[1:]
     for recorded in since:
         state = evolve(state, recorded)
     return state, since
+
+
+def _is_of(state: State, events: Sequence[Recorded]) -> bool:
+    """Whether a state is of the log whose events from the state's version on are these.
+
+    It is not if its agent was erased since: another one may have got the same id.
+    """
+    if not events or not state.version:
+        return False
+    last = events[0]
+    return last.at == state.updated or isinstance(last.event, WordsErased)
 
 
 async def _newest_snapshot(log: Log, space: Space, agent: AgentId, at: int | None) -> State:
@@ -168,7 +183,7 @@ async def refreshed(log: Log, space: Space, opened: OpenAgent) -> OpenAgent:
     """
     agent, version = opened.state.agent, opened.state.version
     found = await log.read(space, agent, version)
-    if not found or not version:
+    if not _is_of(opened.state, found):
         return await open_agent(log, space, agent)
     news = found[1:]
     if any(isinstance(recorded.event, WordsErased) for recorded in news):
@@ -233,16 +248,15 @@ class FamilyAccounts:
         """The account of the root of this agent."""
         family = await self._log.family(self._space, state.agent)
         states = [
-            state if each.agent == state.agent else await self._state(each.agent, each.version)
-            for each in family
+            state if each.agent == state.agent else await self._state(each) for each in family
         ]
         return account_of(states or [state], state.agent)
 
-    async def _state(self, agent: AgentId, version: int) -> State:
-        state = self._states.get(agent)
-        if state is None:
+    async def _state(self, now: AgentSummary) -> State:
+        agent, state = now.agent, self._states.get(now.agent)
+        if state is None or state.created != now.created:
             state = await open_state(self._log, self._space, agent)
-        elif state.version < version:
+        elif state.version < now.version:
             for recorded in await self._log.read(self._space, agent, state.version + 1):
                 state = evolve(state, recorded)
         self._states[agent] = state

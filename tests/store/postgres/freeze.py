@@ -41,7 +41,7 @@ def _commit(number: int, *agents: AgentId, expected: int = 0) -> Commit:
     command = CommandId(f"command {number}")
     events = [prompt_event(f"needle {number}"), prompt_event(BIG)]
     appends = (
-        append(agent, *events, expected=expected, command=command, name=f"{agent}!", created=number)
+        append(agent, *events, expected=expected, command=command, name=f"{agent}!", created=3)
         for agent in agents
     )
     return commit_of(*appends, command=command, message=f"Did {number}.")

@@ -3,7 +3,10 @@
 There are two ways. The most common commit is a turn: a few events of one agent by one actor. It
 has its own statement, prepared once for each number of events, which is a third faster than
 the general way. It refuses without an exception: if the agent is not at the expected version, its
-row is not updated, and the rest of the statement inserts nothing.
+row is not updated, and the rest of the statement inserts and deletes nothing.
+
+An agent is the one that the program knows if it was created at the same moment: the id of an erased
+agent may be used again, and the new agent may be at the expected version.
 
 All other commits, and every batch, go through the function `sapwood.append_listed`. It takes each
 column as one text, split at a separator, because an array parameter costs several times as much on
@@ -63,13 +66,13 @@ _APPEND_AND_END = (
     f"{_APPEND}, sapwood.end_words({', '.join(f'${len(_PARAMETERS) + n}' for n in (1, 2, 3))})"
 )
 _RECEIPT = "SELECT data FROM sapwood.receipts WHERE space = $1 AND command = ANY($2) LIMIT 1"
-_VERSIONS = "SELECT agent, version FROM sapwood.agents WHERE space = $1 AND agent = ANY($2)"
+_KNOWN = "SELECT agent, version, created FROM sapwood.agents WHERE space = $1 AND agent = ANY($2)"
 _TURN = """
     WITH grown AS (
         UPDATE sapwood.agents
         SET version = $4, facts = $5, name = $6, parent = $7, status = $8,
             working = $9, folder = $10, hour = $11
-        WHERE space = $1 AND agent = $2 AND version = $3
+        WHERE space = $1 AND agent = $2 AND version = $3 AND ($15::bigint = 0 OR created = $15)
         RETURNING version
     ), receipt AS (
         INSERT INTO sapwood.receipts (space, command, data) SELECT $1, $12, $13 FROM grown
@@ -80,8 +83,11 @@ _TURN = """
     ){ended}
     SELECT version FROM grown
 """
-_ENDED = ", words AS (DELETE FROM sapwood.live_words WHERE space = $1 AND agent = $2)"
-_TURN_FIRST_ROW = "(1, $15::text, $16::text, $17::bigint)"
+_ENDED = (
+    ", words AS (DELETE FROM sapwood.live_words"
+    " WHERE space = $1 AND agent = $2 AND EXISTS (SELECT FROM grown))"
+)
+_TURN_FIRST_ROW = "(1, $16::text, $17::text, $18::bigint)"
 _MAX_TURN_EVENTS = 32
 
 _receipt = msgspec.json.Decoder(Receipt)
@@ -156,12 +162,14 @@ class Appender:
         if stored is not None:
             return open_receipt(job.cipher, _receipt.decode(stored))
         rows = await self.connection.fetch(
-            _VERSIONS, job.space, [append.agent for append in job.commit.appends]
+            _KNOWN, job.space, [append.agent for append in job.commit.appends]
         )
-        versions = {row["agent"]: row["version"] for row in rows}
+        known = {row["agent"]: (row["version"], row["created"]) for row in rows}
         for append in job.commit.appends:
             is_ended = append.ends_words and append.words is not None  # then more words have come
-            if is_ended or versions.get(append.agent, 0) != append.expected:
+            version, created = known.get(append.agent, (0, 0))
+            is_other = append.summary.created not in (0, created) and append.expected > 0
+            if is_ended or is_other or version != append.expected:
                 return VersionConflict(append.agent, append.expected)
         return None
 
@@ -185,7 +193,7 @@ def _is_turn(job: CommitJob) -> bool:
 
 def _turn_statement(events: int, ends_words: bool) -> str:
     """The statement for a turn with this number of events."""
-    later = (f"({n + 1}, ${15 + 3 * n}, ${16 + 3 * n}, ${17 + 3 * n})" for n in range(1, events))
+    later = (f"({n + 1}, ${16 + 3 * n}, ${17 + 3 * n}, ${18 + 3 * n})" for n in range(1, events))
     rows = ", ".join((_TURN_FIRST_ROW, *later))
     return _TURN.format(rows=rows, ended=_ENDED if ends_words else "")
 
@@ -197,7 +205,7 @@ def _turn_arguments(job: CommitJob) -> list[object]:
         *(job.space, append.agent, append.expected, summary.version, encoded.summary_json),
         *(storable_name(summary.name), summary.parent, summary.status),
         *listed_columns(summary),
-        *(*job.receipts[0], str(append.events[0].actor)),
+        *(*job.receipts[0], str(append.events[0].actor), summary.created),
     ]
     for recorded, event in zip(append.events, encoded.events, strict=True):
         values += (event.kind, event.data, recorded.at)

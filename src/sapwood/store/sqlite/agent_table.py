@@ -58,7 +58,10 @@ _ADVANCE = (
     "UPDATE agents SET version = :version, model = :model, updated = :updated, tokens = :tokens,"
     " exact = :exact, unread = :unread"
     " WHERE space = :space AND agent = :agent AND version = :expected"
+    " AND (:created = 0 OR created = :created)"
 )
+"""Holds for the agent that was created at this moment. The id of an erased agent may be used again,
+and the new agent may be at the expected version."""
 _AS_LISTED = " AND ".join((_ADVANCE, *(f"{name} IS :{name}" for name in _INDEXED)))
 _LIST = (
     f"UPDATE agents SET {', '.join(f'{name} = :{name}' for name in _INDEXED)}"
@@ -69,7 +72,7 @@ _LIST = (
 def advance_agent(
     connection: Connection, space: Space, expected: int, summary: AgentSummary
 ) -> bool:
-    """Updates an agent; returns false if it is not at version `expected`."""
+    """Updates an agent; returns false if it is another one, or not at version `expected`."""
     values = {**_values(space, summary), "expected": expected}
     if connection.execute(_AS_LISTED, values).rowcount == 1:
         return True
