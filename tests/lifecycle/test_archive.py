@@ -10,6 +10,8 @@ from sapwood import Agent, Sapwood
 from sapwood.app.removal import archive_agent, restore_agent
 from sapwood.core.erasure import ERASED
 from sapwood.core.errors import LogError, RefusedError
+from sapwood.core.events import Recorded
+from sapwood.core.ids import AgentId, Space
 from sapwood.lifecycle.archive import archive_address, read_archive
 from sapwood.lifecycle.erasable_log import erasable
 from sapwood.lifecycle.retention import RetentionRule, add_hold, idle_conversations
@@ -101,6 +103,29 @@ async def test_an_archive_that_cannot_be_written_changes_nothing(tmp_path: Path)
         assert await _everything(db) == before
 
 
+async def test_a_turn_that_is_added_while_the_object_is_written_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await _conversation(db)
+        log = db.connection.log
+        before, said = log.read, list[str]()
+
+        async def read(space: Space, of: AgentId, *place: int) -> list[Recorded]:
+            found = await before(space, of, *place)
+            if of == agent.id and not said:  # what the object will have
+                said.append("One more thing.")
+                await agent.record(said[0], "Yes?")
+            return found
+
+        monkeypatch.setattr(log, "read", read)
+        with pytest.raises(RefusedError, match="was used while"):
+            await archive_agent(db.connection, agent.id, f"file://{tmp_path}", by="human")
+        assert not _objects(tmp_path)
+        assert "One more thing." in str(await agent.request())
+        await agent.record("And another.", "Go on.")
+
+
 async def test_erasing_a_stub_deletes_its_object(tmp_path: Path) -> None:
     objects = tmp_path / "objects"
     objects.mkdir()
@@ -143,8 +168,12 @@ async def test_an_interrupted_erasure_of_an_archived_conversation_leaves_nothing
         assert [letter.text for letter in await (await db.get(friend.id)).mail()] == [ERASED]
 
 
+def _objects(folder: Path) -> list[Path]:
+    return list(folder.rglob("*.gz"))
+
+
 def _delete_objects(folder: Path) -> None:
-    for file in folder.rglob("*.gz"):
+    for file in _objects(folder):
         file.unlink()
 
 

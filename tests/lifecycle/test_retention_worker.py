@@ -8,12 +8,12 @@ import pytest
 
 import sapwood
 from sapwood import Sapwood
-from sapwood.app.removal import retention_in_background, run_retention
+from sapwood.app.removal import let_go, retention_in_background, run_retention
 from sapwood.config.config_file import ConfigError, RetentionConfig, parse_config
 from sapwood.core.ids import Space
 from sapwood.lifecycle.archive import archive_address
 from sapwood.lifecycle.erasable_log import erasable
-from sapwood.lifecycle.retention import add_hold
+from sapwood.lifecycle.retention import RetentionRule, add_hold, idle_conversations
 
 NOW = 1e-9
 """Days: everything is idle for longer than this."""
@@ -88,6 +88,32 @@ async def test_a_conversation_with_an_open_turn_or_a_busy_child_stays() -> None:
             await turn.reply("Hello.")
         await agent.run_command("/fork -- Count.")
         assert await run_retention(db.connection, rules, lambda _: True) == {}
+
+
+@pytest.mark.parametrize("store", ["sqlite", pytest.param("postgres", marks=pytest.mark.night)])
+async def test_a_conversation_that_is_used_again_in_the_last_moment_stays(
+    store: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """Everything that was found waits for the rest of its batch before it is erased."""
+    address = tmp_path / "log.db" if store == "sqlite" else request.getfixturevalue("postgres_dsn")
+    async with (
+        sapwood.open(address, space=tmp_path.name) as db,
+        sapwood.open(address, space=tmp_path.name) as user,
+    ):
+        agent = await db.start("back")
+        await agent.record("Hello.", "Hello.")
+        child = await agent.fork(name="helper")
+        await db.start("gone")
+        log, space = erasable(db.connection.log), db.connection.space
+        found = await idle_conversations(log, space, RetentionRule(NOW))
+        await (await user.get(child.id)).record("I am back.", "Welcome.")
+        before = [await each.events() for each in (agent, child)]
+        assert await let_go(db.connection, found, "", by="system:retention") == 1
+        assert {each.agent for each in await db.agents()} == {agent.id, child.id}
+        words = [each.event for events in before for each in events]
+        after = [each.event for each in (*await agent.events(), *await child.events())]
+        assert [each for each in after if each in words] == words
+        await (await user.get(agent.id)).record("And I go on.", "Good.")
 
 
 async def test_a_rule_archives_each_conversation_once(tmp_path: Path) -> None:

@@ -129,8 +129,8 @@ class Agent(AgentHandle):
         `place` is an address such as `s3://bucket/folder` or `file:///folder`. A stub stays: an
         archived agent with the same id, name, owner and labels; search finds it by the beginnings
         of its prompts. `Sapwood.restore` brings everything back. Needs the extra `archive`. Raises
-        `RefusedError` if this is no root or if a legal hold covers it, and `LogError` if the object
-        cannot be written; then nothing was changed.
+        `RefusedError` if this is no root, if something was added meanwhile, or if a legal hold
+        covers it, and `LogError` if the object cannot be written; then nothing was deleted.
         """
         from sapwood.app.removal import archive_agent
 

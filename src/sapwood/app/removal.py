@@ -10,25 +10,28 @@ import fnmatch
 import logging
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sapwood.app.conversation_service import offline_service
 from sapwood.app.external_stores import external_stores
 from sapwood.config.config_file import Config, RetentionConfig
-from sapwood.core.commands import Archive, RecordTurn
+from sapwood.core.commands import Archive, RecordTurn, Unarchive
 from sapwood.core.content import Text
 from sapwood.core.erasure import ARCHIVE, ArchivedConversation
 from sapwood.core.errors import LogError, RefusedError
 from sapwood.core.events import SYSTEM, Actor
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import AgentSummary
+from sapwood.core.refusals import ConversationInUse, Refusal
 from sapwood.core.settings import Settings
 from sapwood.core.tags import Tags, entries_of
 from sapwood.lifecycle.archive import archive_address, archive_conversation, restore_conversation
 from sapwood.lifecycle.erasable_log import LeaderLock, erasable
 from sapwood.lifecycle.erasure import Eraser, is_erased, read_erased
 from sapwood.lifecycle.retention import IdleConversation, RetentionRule, find_idle
+from sapwood.turns.clock_and_ids import command_meta
 from sapwood.turns.log import ExpiringLog
 
 if TYPE_CHECKING:
@@ -78,17 +81,49 @@ def is_free(found: IdleConversation, archive: str) -> bool:
 
 async def let_go(
     connection: "Connection", found: Sequence[IdleConversation], archive: str, *, by: str
-) -> None:
-    """Archives conversations at this address, or erases them if there is none.
+) -> int:
+    """Archives conversations at this address, or erases them if there is none. Returns how many.
 
-    Raises `LogError` if the database or the storage fails; what was done until then stays done.
+    One that somebody has used since it was found stays. Raises `LogError` if the database or the
+    storage fails; what was done until then stays done.
     """
-    if archive:
-        for each in found:
+    if not archive:
+        eraser = eraser_for(connection)
+        await eraser.require_no_hold([each.root.agent for each in found])
+        roots = [each.root.agent for each in found if await _close(connection, each.members)]
+        if roots:
+            await eraser.erase(roots, by=by, scope="retention")
+        return len(roots)
+    done = 0
+    for each in found:
+        try:
             await archive_agent(connection, each.root.agent, archive, by=by)
-    elif found:
-        roots = [each.root.agent for each in found]
-        await eraser_for(connection).erase(roots, by=by, scope="retention")
+        except RefusedError as refused:
+            if not isinstance(refused.refusal, ConversationInUse):
+                raise
+        else:
+            done += 1
+    return done
+
+
+async def _close(connection: "Connection", members: Sequence[AgentSummary]) -> bool:
+    """Archives the agents of a conversation, so that nothing more is added to it.
+
+    Returns false, and opens them again, if one of them was used since these summaries were read.
+    One with an open turn cannot be archived; it only must not have been used.
+    """
+    dispatch, closed = connection.dispatcher.dispatch, list[AgentId]()
+    for each in members:
+        if each.status == "running" and not each.working:
+            done = await dispatch(Archive(each.agent), command_meta(SYSTEM))
+            closed += () if isinstance(done, Refusal) else (each.agent,)
+    now = await connection.log.family(connection.space, members[0].agent)
+    wanted = {each.agent: each.version + (each.agent in closed) for each in members}
+    if {each.agent: each.version for each in now} == wanted:
+        return True
+    for agent in closed:
+        await dispatch(Unarchive(agent), command_meta(SYSTEM))
+    return False
 
 
 async def run_retention(
@@ -137,10 +172,9 @@ async def _carried_out(
             if is_free(each, config.archive):
                 waiting.append(each)
             if len(waiting) >= batch:
-                await let_go(connection, waiting, config.archive, by=by)
-                total, waiting = total + len(waiting), []
-        await let_go(connection, waiting, config.archive, by=by)
-        total += len(waiting)
+                total += await let_go(connection, waiting, config.archive, by=by)
+                waiting = []
+        total += await let_go(connection, waiting, config.archive, by=by)
     except (LogError, RefusedError, OSError) as error:
         _log.warning("Retention %s failed in %s: %s", name, connection.space, error)
     return total
@@ -201,10 +235,13 @@ async def archive_agent(
 ) -> ArchivedConversation:
     """Moves the conversation of a root to object storage and leaves a stub in its place.
 
-    Raises `RefusedError` if a legal hold covers it, and `LogError` if the object cannot be written.
+    Raises `RefusedError` if a legal hold covers it or if it is in use, and `LogError` if the object
+    cannot be written.
     """
     log = erasable(connection.log)
-    archived, summary, words = await archive_conversation(log, connection.space, root, place, by=by)
+    archived, summary, words = await archive_conversation(
+        log, connection.space, root, place, partial(_close, connection), by=by
+    )
     connection.dispatcher.forget([root])
     tags = summary.tags or Tags()
     kept = {each.name: each.value for each in tags.metadata}

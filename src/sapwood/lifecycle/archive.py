@@ -14,11 +14,12 @@ Encrypts the archive of a conversation with the key of its space, if the space h
 
 import gzip
 import hashlib
+from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from urllib.parse import quote
 
 import msgspec
-from msgspec import Struct, field, structs
+from msgspec import Struct, field
 
 from sapwood.core.erasure import ARCHIVE, ArchivedConversation
 from sapwood.core.errors import LogError, RefusedError
@@ -27,7 +28,7 @@ from sapwood.core.events import Actor, MailSent, Recorded, TurnRecorded, TurnSta
 from sapwood.core.events.codec import decode, encode
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.log_values import AgentSummary, Append, Commit, Receipt
-from sapwood.core.refusals import UnknownAgent
+from sapwood.core.refusals import ConversationInUse, UnknownAgent
 from sapwood.lifecycle.erasable_log import ErasableLog
 from sapwood.lifecycle.erasure import Eraser
 from sapwood.turns.clock_and_ids import new_record_id
@@ -69,23 +70,35 @@ def archive_address(summary: AgentSummary) -> str:
     return next((each.value for each in summary.tags.metadata if each.name == ARCHIVE), "")
 
 
+CloseConversation = Callable[[Sequence[AgentSummary]], Awaitable[bool]]
+"""Sees to it that nothing more is added to the agents of a conversation. Returns false, and changes
+nothing, if one of them was used since these summaries were read."""
+
+
 async def archive_conversation(
-    log: ErasableLog, space: Space, root: AgentId, place: str, *, by: str
+    log: ErasableLog,
+    space: Space,
+    root: AgentId,
+    place: str,
+    close: CloseConversation,
+    *,
+    by: str,
 ) -> tuple[ArchivedConversation, AgentSummary, str]:
     """Writes a conversation to object storage and takes it out of the log.
 
     Returns the archive, the summary of the root, and the text for its stub. Raises `RefusedError`
-    if there is no such root, and `LogError` if the object cannot be written and read back; then
-    nothing was changed in the log.
+    if there is no such root or if it is in use, and `LogError` if the object cannot be written and
+    read back; then nothing was changed in the log.
     """
     family = await log.family(space, root)
     if not family or family[0].agent != root:
         raise RefusedError(UnknownAgent(root))
+    eraser = Eraser(log, space)
+    await eraser.require_no_hold([root])
     lines: list[bytes] = []
     words: list[str] = []
     for summary in family:
-        events = await log.read(space, summary.agent)
-        summary = structs.replace(summary, version=len(events))
+        events = await log.read(space, summary.agent, 1, summary.version)
         lines.append(msgspec.json.encode(_Agent(summary, len(events))))
         lines += [msgspec.json.encode(_line(each)) for each in events]
         words += [
@@ -98,7 +111,10 @@ async def archive_conversation(
     name = f"{quote(space, safe='')}/{quote(root, safe='')}-{digest[:16]}.jsonl.gz"
     await _write(place, name, data)
     address = f"{place.rstrip('/')}/{name}"
-    await Eraser(log, space).erase([root], by=by, scope="archive")
+    if not await close(family):
+        await delete_object(address)
+        raise RefusedError(ConversationInUse(root))
+    await eraser.erase([root], by=by, scope="archive")
     count = sum(summary.version for summary in family)
     archived = ArchivedConversation(address, len(data), len(family), count)
     return archived, family[0], _shortened(words)

@@ -112,8 +112,7 @@ class Eraser:
 
         Raises `RefusedError` if a legal hold covers one of them.
         """
-        if held := await self.holds_on(agents):
-            raise RefusedError(ErasureHeld(held[0].id, held[0].reason))
+        await self.require_no_hold(agents)
         planned = dict.fromkeys(agents)
         if self._outside.archived is not None and scope != "archive":
             for agent in agents:
@@ -172,6 +171,11 @@ class Eraser:
                     receivers.add(recorded.event.to)
         others = [await self._log.summary(self._space, each) for each in receivers - found.keys()]
         return tuple(summary for summary in others if summary is not None)
+
+    async def require_no_hold(self, agents: Sequence[AgentId]) -> None:
+        """Raises `RefusedError` if a legal hold forbids the erasure of one of these agents."""
+        if held := await self.holds_on(agents):
+            raise RefusedError(ErasureHeld(held[0].id, held[0].reason))
 
     async def holds_on(self, agents: Sequence[AgentId]) -> tuple[Hold, ...]:
         """The legal holds that forbid the erasure of these agents."""

@@ -37,12 +37,21 @@ class RetentionRule(Struct, frozen=True):
 
 
 class IdleConversation(Struct, frozen=True):
-    """A root agent whose conversation is idle, and the time of its last event."""
+    """A conversation that is idle: its agents, the root first, and the time of its last event."""
 
-    root: AgentSummary
-    agents: int
+    members: tuple[AgentSummary, ...]
     updated: int
     held: bool = False
+
+    @property
+    def root(self) -> AgentSummary:
+        """The agent with which it began."""
+        return self.members[0]
+
+    @property
+    def agents(self) -> int:
+        """How many agents it has."""
+        return len(self.members)
 
 
 async def idle_conversations(
@@ -79,7 +88,7 @@ async def find_idle(
                     for summary in members
                 )
                 updated = max(summary.updated for summary in members)
-                yield IdleConversation(root, len(members), updated, held)
+                yield IdleConversation(tuple(members), updated, held)
         page = await log.agents(space, after=page[-1], limit=_PAGE)
 
 

@@ -59,12 +59,11 @@ async def retain_command(
         free = [each for each in found if is_free(each, archive)]
         for each in found:
             _show(each)
+        gone = len(free)
         if archive or erase:
-            await let_go(connection, free, archive, by=str(Actor("system", by)))
+            gone = await let_go(connection, free, archive, by=str(Actor("system", by)))
         done = "archived" if archive else "erased" if erase else "would go"
-        click.echo(
-            f"{counted(len(free), 'conversation')} {done}, {len(found) - len(free)} left unchanged."
-        )
+        click.echo(f"{counted(gone, 'conversation')} {done}, {len(found) - gone} left unchanged.")
 
 
 def _is_stub(found: "IdleConversation") -> bool:

@@ -167,6 +167,19 @@ class ErasureHeld(Refusal, frozen=True):
         )
 
 
+class ConversationInUse(Refusal, frozen=True):
+    """A conversation that was to be archived in object storage was used meanwhile."""
+
+    agent: str
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"The conversation '{self.agent}' was used while it was archived, so nothing of it was "
+            "deleted. Try again when nobody uses it."
+        )
+
+
 class UnknownHold(Refusal, frozen=True):
     """No legal hold with this id is in force."""
 

@@ -151,9 +151,9 @@ async def retain(call: RequestContext, body: RetentionBody) -> RetentionDone:
     rule = RetentionRule(body.days, body.label, body.owner)
     found = await idle_conversations(erasable(connection.log), connection.space, rule)
     free = [each for each in found if is_free(each, "")] if body.erase else []
-    await let_go(connection, free, "", by=str(call.principal.actor))
+    erased = await let_go(connection, free, "", by=str(call.principal.actor))
     shown = tuple(
         IdleValue(agent_value(each.root), each.agents, iso(each.updated), each.held)
         for each in found
     )
-    return RetentionDone(shown, len(free))
+    return RetentionDone(shown, erased)
