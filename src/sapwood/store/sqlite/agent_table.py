@@ -17,7 +17,7 @@ _NAMES = (
 )
 _COLUMNS = ", ".join(_NAMES)
 _INDEXED = (
-    *("status", "name", "parent", "created", "working"),
+    *("status", "name", "parent", "working"),
     *("folder", "hour", "worktree", "branch", "tags"),
 )
 """These columns are indexed and seldom change; setting them always would rewrite the indexes."""
