@@ -78,7 +78,9 @@ class MemoryLog:
         for append in commit.appends:
             data.streams.setdefault(append.agent, []).extend(append.events)
             data.order.extend(append.events)
-            data.summaries[append.agent] = append.summary
+            known, summary = data.summaries.get(append.agent), append.summary
+            created = known.created if known else summary.created
+            data.summaries[append.agent] = structs.replace(summary, created=created)
             if append.ends_words:
                 data.words.pop(append.agent, None)
         data.receipts.update({receipt.command: receipt for receipt in commit.receipts})
