@@ -64,9 +64,9 @@ class _Held(Struct, eq=False):
     """An agent whose request this process has claimed.
 
     `woken` counts the wakes of this process, `seen` those that a drive has begun after. `timers`
-    are wakes of later. `task` drives the agent; without one, only timers hold it. While `changing`,
-    the request is being claimed or deleted at this moment. `taken` says that it had to wait for a
-    place.
+    are wakes of later. `task` drives the agent; without one it rests: only timers hold it, and its
+    claim has no holder. While `changing`, the request is being claimed or deleted at this moment.
+    `taken` says that it had to wait for a place.
     """
 
     request: WakeRequest
@@ -283,8 +283,9 @@ class ProcessEngine:
     def _wake_held(self, held: _Held, delay: float) -> None:
         if delay <= 0:
             held.woken += 1
-            if held.claim.holder is None:  # it rests: back into the line, where limits are counted
-                self._let_go(held)
+            rests = held.claim.holder is None and held.task is None
+            if rests and not self._can_resume(held.request):
+                self._let_go(held)  # back into the line, where limits are counted
             else:
                 self._start(held)
             return
@@ -299,6 +300,11 @@ class ProcessEngine:
         timer = asyncio.get_running_loop().call_later(delay, wake)
         self._timers.add(timer)
 
+    def _can_resume(self, request: WakeRequest) -> bool:
+        """Whether an agent that rests here can be driven again without looking at what waits."""
+        is_suspect = self._limits.is_suspect(self._deaths(request))
+        return self._has_room(request.space) and not is_suspect
+
     def _start(self, held: _Held) -> None:
         if held.task is None and not held.changing and not self._closed:
             # The drive must not inherit the context of the task that woke the agent.
@@ -311,6 +317,8 @@ class ProcessEngine:
         if older := self._ending.pop((request.space, request.agent), None):
             await asyncio.wait([older], timeout=self._intervals.grace)
         try:
+            if held.claim.holder is None:
+                await self._resume(database, held)
             while held.seen != held.woken and not self._closed:
                 held.seen = held.woken
                 async with self._places.slot(""):  # timers may have ended together
@@ -349,13 +357,27 @@ class ProcessEngine:
 
         return end_turn
 
+    async def _resume(self, database: WakeDatabase, held: _Held) -> None:
+        """Claims the request of an agent that rests here for the next drive, or lets it go."""
+        holder, claim = self._new_holder(), None
+        held.changing = True
+        try:
+            claim = await database.resume(held.request, self._worker, holder)
+        except EngineError as problem:
+            _log.info("Agent '%s' waits for the engine: %s", held.request.agent, problem)
+        finally:
+            held.changing = False
+        if claim is None:
+            self._let_go(held)
+        else:
+            held.claim = claim
+
     async def _finish(self, database: WakeDatabase, held: _Held) -> None:
         """Deletes the request, unless the agent was woken meanwhile, here or elsewhere.
 
-        If it is to be woken later, the request stays. Limits do not count it until then.
+        If it is to be woken later, the request stays without a holder: until then limits do not
+        count it, and if this process dies, that agent is not the cause.
         """
-        if held.timers and not self._limits.counts_keys:
-            return
         held.changing, rests = True, held.timers > 0
         end = database.rest if rests else database.finish
         try:
