@@ -21,6 +21,7 @@ from msgspec import Struct
 from sapwood.core.errors import LogUnavailable
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import AvailabilityListener
+from sapwood.engine.closed_worker import ClosedWorker
 from sapwood.engine.drives import (
     DriveFunction,
     EngineError,
@@ -183,9 +184,19 @@ class ProcessEngine:
         """Accepts no more work. Running drives are cancelled; other processes continue them.
 
         The heartbeat continues until the drives have ended, so that no other takes them too early.
+        If the database does not answer, the others get them as soon as it does.
         """
         self._closed = True
         database, self._database = self._database, None
+        try:
+            await self._end_tasks()
+        finally:  # also if whoever closes does not wait for the drives
+            await self._end_heartbeat()
+            if database is not None:
+                await self._release(database)
+
+    async def _end_tasks(self) -> None:
+        """Cancels what runs, and waits for it for a while."""
         for timer in self._timers:
             timer.cancel()
         finishing = {held.task for held in self._held.values() if held.task and held.changing}
@@ -195,23 +206,28 @@ class ProcessEngine:
             task.cancel()
         if tasks or finishing:
             await asyncio.wait(tasks | finishing, timeout=self._intervals.grace)
+
+    async def _end_heartbeat(self) -> None:
         if self._heartbeat is not None:
             self._heartbeat.cancel()
             await asyncio.wait([self._heartbeat])
         beating, self._beating = self._beating, None
         if beating is not None:
             await beating.close()
-        if database is None:
-            return
+
+    async def _release(self, database: WakeDatabase) -> None:
+        """Gives everything to other processes, and closes the database."""
+        closed = ClosedWorker(self._worker, tuple(self._unrecorded.values()))
+        is_released = self._drive is None
         try:
-            for request in self._unrecorded.values():
-                await database.wake(request)
-            if self._drive is not None:
-                await database.release_all(self._worker)
-                await database.remove_worker(self._worker)
-        except EngineError as problem:  # the others notice without this
+            if not is_released:
+                await closed.release(database)
+            is_released = True
+        except EngineError as problem:
             _log.warning("Other processes will take over some agents later: %s", problem)
         finally:
+            if not is_released:
+                closed.release_later(self._address)
             await database.close()
 
     async def _opened(self) -> WakeDatabase:
