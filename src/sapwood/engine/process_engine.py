@@ -318,8 +318,11 @@ class ProcessEngine:
 
     def _can_resume(self, request: WakeRequest) -> bool:
         """Whether an agent that rests here can be driven again without looking at what waits."""
-        is_suspect = self._limits.is_suspect(self._deaths(request))
-        return self._has_room(request.space) and not is_suspect
+        limits, running = self._limits, self._places_taken()
+        if limits.counts_keys or limits.is_suspect(self._deaths(request)):
+            return False
+        share = limits.share or limits.per_worker
+        return running.total() < limits.per_worker and running[request.space] < share
 
     def _start(self, held: _Held) -> None:
         if held.task is None and not held.changing and not self._closed:
