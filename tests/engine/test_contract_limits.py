@@ -13,6 +13,7 @@ from tests.engine.drive_recorder import DriveRecorder
 from tests.engine.eventually import eventually
 
 SPACE = Space("main")
+RESTING = "bells WHERE worker IS NOT NULL AND holder IS NULL"
 
 
 async def woken(engine: Engine, agents: dict[str, tuple[str, str]]) -> None:
@@ -110,7 +111,7 @@ async def test_an_agent_that_was_woken_later_takes_no_more_than_the_share_of_its
     try:
         await engine.launch(drive)
         await woken(engine, {"ada": ("", "")})
-        await eventually(lambda: backend.count("bells WHERE holder IS NULL") == 1, 10)
+        await eventually(lambda: backend.count(RESTING) == 1, within=10)
         await woken(engine, {"bob": ("", "")})
         await eventually(lambda: recorder.running["bob"])
         await woken(engine, {"ada": ("", "")})
