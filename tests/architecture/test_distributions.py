@@ -45,7 +45,7 @@ OWN_TESTS = {
     "sapwood-acp": ["tests/cli/test_acp.py"],
     "sapwood-frameworks": ["tests/integrations"],
     "sapwood-server": ["tests/server", "tests/client"],
-    "sapwood-temporal": ["tests/engine/test_temporal.py"],
+    "sapwood-temporal": ["tests/engine/test_temporal.py", "tests/engine/test_drive_activity.py"],
 }
 ALSO_TESTED_WITH = {
     "sapwood-frameworks": ["pydantic-ai-slim"],

@@ -2,15 +2,18 @@
 
 import asyncio
 from collections import Counter
+from pathlib import Path
 
 from sapwood.core.ids import AgentId, Space
 from sapwood.engine import DriveLimits
 from sapwood.turns.scheduler import Engine
+from tests.engine.backends import SqliteBackend
 from tests.engine.conftest import OpenEngine
 from tests.engine.drive_recorder import DriveRecorder
 from tests.engine.eventually import eventually
 
 SPACE = Space("main")
+RESTING = "bells WHERE worker IS NOT NULL AND holder IS NULL"
 
 
 async def woken(engine: Engine, agents: dict[str, tuple[str, str]]) -> None:
@@ -90,3 +93,33 @@ async def test_an_agent_that_is_to_be_woken_later_is_counted_by_no_limit(
     await eventually(lambda: done["bob"] == 1)
     await woken(engine, {"ada": ("", "u")})
     await eventually(lambda: done["ada"] == 3)
+
+
+async def test_an_agent_that_was_woken_later_takes_no_more_than_the_share_of_its_space(
+    tmp_path: Path,
+) -> None:
+    backend, recorder = SqliteBackend(tmp_path, is_worker=True), DriveRecorder(hold=True)
+    engine, began = backend.engine(DriveLimits(share=1)), Counter[str]()
+
+    async def drive(space: Space, agent: AgentId) -> None:
+        began[agent] += 1
+        if agent == "ada" and began[agent] == 1:
+            await engine.wake(space, agent, delay=3600)
+        else:
+            await recorder.drive(space, agent)
+
+    try:
+        await engine.launch(drive)
+        await woken(engine, {"ada": ("", "")})
+        await eventually(lambda: backend.count(RESTING) == 1, within=10)
+        await woken(engine, {"bob": ("", "")})
+        await eventually(lambda: recorder.running["bob"])
+        await woken(engine, {"ada": ("", "")})
+        await eventually(
+            lambda: recorder.began["ada"] or backend.count("bells WHERE worker IS NULL")
+        )
+        assert under_way(recorder) == ["bob"]
+        recorder.release()
+        await eventually(lambda: recorder.done["ada"])
+    finally:
+        await engine.close()

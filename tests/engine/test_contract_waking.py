@@ -132,6 +132,22 @@ async def test_a_delayed_wake_does_not_hold_up_another(open_engine: OpenEngine) 
     await eventually(lambda: recorder.done["ada"] == 1)
 
 
+async def test_a_drive_may_have_its_agent_woken_later_again_and_again(
+    open_engine: OpenEngine,
+) -> None:
+    engine, driven = open_engine(), list[AgentId]()
+
+    async def drive(space: Space, agent: AgentId) -> None:
+        driven.append(agent)
+        if driven.count(agent) < 4:
+            await engine.wake(space, agent, delay=0.01)
+
+    await engine.launch(drive)
+    for agent in (ADA, BOB):
+        await engine.wake(SPACE, agent)
+    await eventually(lambda: driven.count(ADA) == driven.count(BOB) == 4)
+
+
 async def test_a_drive_that_fails_is_tried_again(open_engine: OpenEngine) -> None:
     engine, tries = open_engine(), list[str]()
 

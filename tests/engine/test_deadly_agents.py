@@ -20,7 +20,8 @@ from tests.engine.drive_recorder import DriveRecorder
 from tests.engine.eventually import eventually
 
 SPACE = Space("main")
-GHOST = "machine-boot-1-deads1"
+RESTING = "bells WHERE worker IS NOT NULL AND holder IS NULL"
+WAITING = "bells WHERE worker IS NULL"
 
 
 def died(times: int) -> str:
@@ -36,24 +37,57 @@ async def queue(log: Path, *agents: str, after: int) -> None:
     await database.close()
 
 
-async def test_a_death_is_noted_at_what_was_driven_and_not_at_what_rested(
-    tmp_path: Path,
-) -> None:
+async def test_a_death_is_noted_at_what_was_driven_and_not_at_what_waited(tmp_path: Path) -> None:
+    backend, recorder = SqliteBackend(tmp_path, is_worker=True), DriveRecorder(hold=True)
+    await queue(tmp_path / "log.db", "driven", "waits", after=1)
+    engine = backend.engine(intervals=Intervals(poll=0.1, heartbeat=3600))
     database = await open_wake_database(tmp_path / "log.db")
+
+    async def drive(space: Space, agent: AgentId) -> None:
+        if agent == "waits":
+            await engine.wake(space, agent, delay=3600)
+        else:
+            await recorder.drive(space, agent)
+
     try:
-        for agent in ("driven", "rested"):
-            request = WakeRequest(SPACE, AgentId(agent), died(1))
-            await database.wake_here(request, GHOST, agent)
-        [(request, claim)] = [
-            each for key, each in (await database.claimed(GHOST)).items() if key[1] == "rested"
-        ]
-        await database.rest(request, claim)
+        await engine.launch(drive)
+        await eventually(lambda: recorder.running["driven"])
+        await eventually(lambda: backend.count(RESTING) == 1, within=10)
+        [worker] = await database.workers()
+        await database.remove_worker(worker)
         await database.release_orphans()
         waiting = await database.waiting(DriveLimits(), 10)
         dead = {each.agent: died_in(each.drive) for each in waiting}
-        assert dead == {"driven": ["dead-0", GHOST], "rested": ["dead-0"]}
+        assert dead == {"driven": ["dead-0", worker], "waits": ["dead-0"]}
     finally:
         await database.close()
+        await engine.close()
+
+
+async def test_a_suspect_that_waited_is_not_driven_beside_another_one(tmp_path: Path) -> None:
+    backend, recorder = SqliteBackend(tmp_path, is_worker=True), DriveRecorder(hold=True)
+    engine, waits = backend.engine(), AgentId("waits")
+
+    async def drive(space: Space, agent: AgentId) -> None:
+        if agent == waits and not recorder.began["held"]:
+            await engine.wake(space, agent, delay=3600)
+        else:
+            await recorder.drive(space, agent)
+
+    await queue(tmp_path / "log.db", waits, after=2)
+    await engine.launch(drive)
+    try:
+        await eventually(lambda: backend.count(RESTING) == 1, within=10)
+        await queue(tmp_path / "log.db", "held", after=2)
+        await eventually(lambda: recorder.running["held"])
+        await engine.wake(SPACE, waits)
+        await eventually(lambda: recorder.began[waits] or backend.count(WAITING))
+        assert not recorder.began[waits]
+        recorder.release()
+        await eventually(lambda: recorder.done[waits])
+        assert recorder.max_at_once == 1
+    finally:
+        await engine.close()
 
 
 async def test_suspects_are_driven_one_at_a_time_and_others_beside_them(tmp_path: Path) -> None:

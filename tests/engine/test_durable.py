@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from sapwood.core.ids import AgentId
+from sapwood.core.ids import AgentId, Space
 from sapwood.engine import EngineError, wake_all
 from sapwood.engine.process_engine import ProcessEngine
 from tests.engine.another_worker import SPACE
-from tests.engine.backends import DurableBackend, PostgresBackend
+from tests.engine.backends import DurableBackend, PostgresBackend, SqliteBackend
 from tests.engine.conftest import OpenEngine, StartWorker
 from tests.engine.drive_journal import DriveJournal
 from tests.engine.drive_recorder import DriveRecorder
@@ -120,6 +120,29 @@ async def test_a_caller_that_stops_waiting_for_a_wake_does_not_lose_it(
         waking.cancel()
     await engine.wake(SPACE, ADA)
     await eventually(lambda: recorder.done["ada"])
+
+
+async def test_an_agent_that_waits_is_continued_by_the_process_that_drove_it(
+    tmp_path: Path,
+) -> None:
+    worker = SqliteBackend(tmp_path, is_worker=True).engine()
+    process = SqliteBackend(tmp_path, is_worker=False).engine()
+    driven, of_worker = list[str](), DriveRecorder()
+
+    async def drive(space: Space, agent: AgentId) -> None:
+        driven.append(agent)
+        if len(driven) < 4:
+            await process.wake(space, agent, delay=0.05)
+
+    try:
+        await worker.launch(of_worker.drive)
+        await process.launch(drive)
+        await process.wake(SPACE, ADA)
+        await eventually(lambda: len(driven) == 4 or of_worker.began)
+    finally:
+        await process.close()
+        await worker.close()
+    assert not of_worker.began
 
 
 async def test_a_drive_goes_on_when_its_connections_are_cut(engine_database: str) -> None:

@@ -1,17 +1,14 @@
 """What only the engine on Temporal does: server restarts, long histories, limits, old histories."""
 
 import asyncio
-import dataclasses
 import time
 from collections.abc import AsyncGenerator
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
-from typing import cast
 
 import pytest
 from temporalio import workflow
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHistory
-from temporalio.testing import ActivityEnvironment
 from temporalio.worker import Replayer, UnsandboxedWorkflowRunner, Worker
 
 from sapwood.config.config_file import TemporalConfig
@@ -19,17 +16,15 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.engine import DriveLimits, EngineError, NotServed, wake_all
 from sapwood_temporal import TemporalEngine, agent_workflow, limit_workflow
 from sapwood_temporal.agent_workflow import AgentWorkflow
-from sapwood_temporal.drive_activity import DriveActivity
 from sapwood_temporal.limit_workflow import LimitWorkflow, Slots
 from sapwood_temporal.temporal_engine import allow_slow_steps
 from sapwood_temporal.workflow_values import (
     AgentRun,
-    DriveOrder,
     agent_workflow_id,
     limit_workflow_id,
 )
 from tests.engine.another_worker import SPACE
-from tests.engine.backends import FAST, TemporalBackend
+from tests.engine.backends import TemporalBackend
 from tests.engine.drive_recorder import DriveRecorder
 from tests.engine.eventually import eventually
 from tests.engine.fake_log import FakeLog, working
@@ -304,45 +299,3 @@ async def test_a_step_may_be_slow(client: Client) -> None:
 
 def test_there_are_histories() -> None:
     assert len(list(HISTORIES.glob("*.json"))) >= 3
-
-
-async def tried(*details: object, attempt: int) -> tuple[list[object], list[int], list[str]]:
-    """Runs a try of a drive after one that sent these details.
-
-    Returns what it sent to the server, with how many deaths it was given up, and who was driven.
-    """
-    sent: list[object] = []
-    given_up: list[int] = []
-    recorder = DriveRecorder()
-
-    async def give_up(space: Space, agent: AgentId, deaths: int) -> None:
-        given_up.append(deaths)
-
-    class Handle:
-        async def heartbeat(self, *details: object) -> None:
-            sent.append(details)
-
-    class Server:
-        def get_async_activity_handle(self, *, task_token: bytes) -> Handle:
-            return Handle()
-
-    environment = ActivityEnvironment(client=cast("Client", Server()))
-    environment.info = dataclasses.replace(
-        environment.info,
-        attempt=attempt,
-        heartbeat_details=details,
-        started_time=datetime.now(UTC),
-    )
-    environment.on_heartbeat = lambda *details: sent.append(details)
-    activity = DriveActivity(recorder.drive, DriveLimits(), FAST, give_up)
-    await environment.run(activity.drive, DriveOrder(SPACE, ADA))
-    return sent, given_up, list(recorder.began)
-
-
-async def test_a_drive_in_which_processes_died_again_and_again_is_given_up() -> None:
-    assert await tried(attempt=1) == ([], [], ["ada"])
-    sent, given_up, driven = await tried(0, 2, True, attempt=3)
-    assert (sent[0], given_up, driven) == ((0, 3, True), [], ["ada"])  # known before it is driven
-    assert (await tried(0, 3, True, attempt=4))[1:] == ([4], [])
-    assert (await tried(0, 3, False, attempt=40))[1:] == ([], ["ada"])  # these were given back
-    assert (await tried(2, attempt=40))[1:] == ([], ["ada"])  # by a worker of a version before

@@ -89,7 +89,7 @@ class FakeProgram:
         self.difference = ""
         self.reached = asyncio.Event()
         self._interrupted = asyncio.Event()
-        self._waiting: dict[str, asyncio.Future[ProviderAnswer]] = {}
+        self._waiting: dict[str, asyncio.Future[ProviderAnswer | None]] = {}
 
     def find(self) -> ProgramInfo | None:
         """The fake installation."""
@@ -155,6 +155,9 @@ class FakeProgram:
                         self._waiting[f"q-{call}"] = waiting
                         yield ProviderQuestion(f"q-{call}", call, tool, asks, arguments=args)
                         answer = await waiting
+                        if answer is None:
+                            yield TurnEnd("interrupted", rows=self._rows(session, turn))
+                            return
                         if not answer.allowed:
                             yield ProviderResult(call, f"denied: {answer.reason}", error=True)
                             continue
@@ -188,8 +191,11 @@ class FakeProgram:
         return NativeRows(session, TranscriptRange(f"{turn}-first", f"{turn}-last"), "ab12", turn)
 
     async def interrupt(self, session: ProgramSession) -> None:
-        """Ends the turn that runs."""
+        """Ends the turn that runs, and its questions."""
         self._interrupted.set()
+        while self._waiting:
+            _, waiting = self._waiting.popitem()
+            waiting.set_result(None)
 
     async def answer(self, session: ProgramSession, question: str, answer: ProviderAnswer) -> None:
         """Takes the answer to a question."""
@@ -226,11 +232,11 @@ class FakeProgram:
 
 
 class FakePrograms:
-    """Access to fake programs; every question is answered by `permit_with`."""
+    """Access to fake programs; every question is answered by `permit_with`, or fails with it."""
 
     def __init__(self, *programs: FakeProgram) -> None:
         self.programs = {program.program: program for program in programs}
-        self.permit_with = ToolPermit(allowed=True)
+        self.permit_with: ToolPermit | Exception = ToolPermit(allowed=True)
         self.asked: list[ProviderQuestion] = []
 
     def provider(self, program: str) -> FakeProgram:
@@ -242,6 +248,8 @@ class FakePrograms:
     async def permit(self, state: State, question: ProviderQuestion) -> ToolPermit:
         """The answer that the test wants."""
         self.asked.append(question)
+        if isinstance(self.permit_with, Exception):
+            raise self.permit_with
         return self.permit_with
 
     def price(self, model: str, usage: Usage) -> int:

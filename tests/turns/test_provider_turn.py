@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 
+import pytest
 from msgspec import Struct
 
 from sapwood.api.agent import Agent
@@ -14,6 +15,7 @@ from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import Connection, connect
 from sapwood.core.commands import Clear, Configure, Fork, KeepLast, Undo
 from sapwood.core.content import Text
+from sapwood.core.errors import LogError, LogUnavailable
 from sapwood.core.events import (
     QuestionAsked,
     SessionDiffered,
@@ -160,6 +162,30 @@ async def test_a_question_of_the_program_is_asked_and_a_denied_call_says_why() -
         [done] = [e.event for e in await agent.events() if isinstance(e.event, ToolFinished)]
         assert done.content == "denied: The user said no."
         assert done.blocked == "Allow it with --allow"
+
+
+@pytest.mark.parametrize(
+    "problem",
+    [LogUnavailable("The database is not responding."), LogError("Another process is writing.")],
+)
+async def test_a_question_that_cannot_be_asked_ends_the_turn_instead_of_leaving_it_open(
+    problem: LogError,
+) -> None:
+    def plan(heard: str) -> Sequence[Step]:
+        return [Uses("Bash", '{"command": "rm x"}', asks="rm x"), Says("done")]
+
+    async with house(FakeProgram(plan=plan)) as at:
+        at.programs.permit_with = problem
+        agent = await at.start()
+        async with asyncio.timeout(20):
+            await at.turn(agent, "clean")
+        failed = (await agent.events())[-1].event
+        assert isinstance(failed, TurnFailed)
+        assert failed.failure == "cut"
+        assert at.program.answers == {}
+        at.programs.permit_with = ToolPermit(allowed=True)
+        await at.turn(agent, "again")
+        assert (await said(agent))[-1] == "done"
 
 
 async def test_after_context_commands_the_session_is_brought_to_the_live_path() -> None:

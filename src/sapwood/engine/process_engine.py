@@ -21,6 +21,7 @@ from msgspec import Struct
 from sapwood.core.errors import LogUnavailable
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import AvailabilityListener
+from sapwood.engine.closed_worker import ClosedWorker
 from sapwood.engine.drives import (
     DriveFunction,
     EngineError,
@@ -64,9 +65,9 @@ class _Held(Struct, eq=False):
     """An agent whose request this process has claimed.
 
     `woken` counts the wakes of this process, `seen` those that a drive has begun after. `timers`
-    are wakes of later. `task` drives the agent; without one, only timers hold it. While `changing`,
-    the request is being claimed or deleted at this moment. `taken` says that it had to wait for a
-    place.
+    are wakes of later. `task` drives the agent; without one it rests: only timers hold it, and its
+    claim has no holder. While `changing`, the request is being claimed or deleted at this moment.
+    `taken` says that it had to wait for a place.
     """
 
     request: WakeRequest
@@ -183,9 +184,19 @@ class ProcessEngine:
         """Accepts no more work. Running drives are cancelled; other processes continue them.
 
         The heartbeat continues until the drives have ended, so that no other takes them too early.
+        If the database does not answer, the others get them as soon as it does.
         """
         self._closed = True
         database, self._database = self._database, None
+        try:
+            await self._end_tasks()
+        finally:  # also if whoever closes does not wait for the drives
+            await self._end_heartbeat()
+            if database is not None:
+                await self._release(database)
+
+    async def _end_tasks(self) -> None:
+        """Cancels what runs, and waits for it for a while."""
         for timer in self._timers:
             timer.cancel()
         finishing = {held.task for held in self._held.values() if held.task and held.changing}
@@ -195,23 +206,28 @@ class ProcessEngine:
             task.cancel()
         if tasks or finishing:
             await asyncio.wait(tasks | finishing, timeout=self._intervals.grace)
+
+    async def _end_heartbeat(self) -> None:
         if self._heartbeat is not None:
             self._heartbeat.cancel()
             await asyncio.wait([self._heartbeat])
         beating, self._beating = self._beating, None
         if beating is not None:
             await beating.close()
-        if database is None:
-            return
+
+    async def _release(self, database: WakeDatabase) -> None:
+        """Gives everything to other processes, and closes the database."""
+        closed = ClosedWorker(self._worker, tuple(self._unrecorded.values()))
+        is_released = self._drive is None
         try:
-            for request in self._unrecorded.values():
-                await database.wake(request)
-            if self._drive is not None:
-                await database.release_all(self._worker)
-                await database.remove_worker(self._worker)
-        except EngineError as problem:  # the others notice without this
+            if not is_released:
+                await closed.release(database)
+            is_released = True
+        except EngineError as problem:
             _log.warning("Other processes will take over some agents later: %s", problem)
         finally:
+            if not is_released:
+                closed.release_later(self._address)
             await database.close()
 
     async def _opened(self) -> WakeDatabase:
@@ -283,8 +299,9 @@ class ProcessEngine:
     def _wake_held(self, held: _Held, delay: float) -> None:
         if delay <= 0:
             held.woken += 1
-            if held.claim.holder is None:  # it rests: back into the line, where limits are counted
-                self._let_go(held)
+            rests = held.claim.holder is None and held.task is None
+            if rests and not self._can_resume(held.request):
+                self._let_go(held)  # back into the line, where limits are counted
             else:
                 self._start(held)
             return
@@ -299,6 +316,14 @@ class ProcessEngine:
         timer = asyncio.get_running_loop().call_later(delay, wake)
         self._timers.add(timer)
 
+    def _can_resume(self, request: WakeRequest) -> bool:
+        """Whether an agent that rests here can be driven again without looking at what waits."""
+        limits, running = self._limits, self._places_taken()
+        if limits.counts_keys or limits.is_suspect(self._deaths(request)):
+            return False
+        share = limits.share or limits.per_worker
+        return running.total() < limits.per_worker and running[request.space] < share
+
     def _start(self, held: _Held) -> None:
         if held.task is None and not held.changing and not self._closed:
             # The drive must not inherit the context of the task that woke the agent.
@@ -311,6 +336,8 @@ class ProcessEngine:
         if older := self._ending.pop((request.space, request.agent), None):
             await asyncio.wait([older], timeout=self._intervals.grace)
         try:
+            if held.claim.holder is None:
+                await self._resume(database, held)
             while held.seen != held.woken and not self._closed:
                 held.seen = held.woken
                 async with self._places.slot(""):  # timers may have ended together
@@ -349,13 +376,27 @@ class ProcessEngine:
 
         return end_turn
 
+    async def _resume(self, database: WakeDatabase, held: _Held) -> None:
+        """Claims the request of an agent that rests here for the next drive, or lets it go."""
+        holder, claim = self._new_holder(), None
+        held.changing = True
+        try:
+            claim = await database.resume(held.request, self._worker, holder)
+        except EngineError as problem:
+            _log.info("Agent '%s' waits for the engine: %s", held.request.agent, problem)
+        finally:
+            held.changing = False
+        if claim is None:
+            self._let_go(held)
+        else:
+            held.claim = claim
+
     async def _finish(self, database: WakeDatabase, held: _Held) -> None:
         """Deletes the request, unless the agent was woken meanwhile, here or elsewhere.
 
-        If it is to be woken later, the request stays. Limits do not count it until then.
+        If it is to be woken later, the request stays without a holder: until then limits do not
+        count it, and if this process dies, that agent is not the cause.
         """
-        if held.timers and not self._limits.counts_keys:
-            return
         held.changing, rests = True, held.timers > 0
         end = database.rest if rests else database.finish
         try:

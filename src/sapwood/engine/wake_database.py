@@ -125,6 +125,12 @@ class WakeDatabase:
         """
         return await self._end(self._sql.rest, request, claim)
 
+    async def resume(self, request: WakeRequest, worker: str, holder: str) -> Claim | None:
+        """Claims a request that rests with this worker; None if it does not any more."""
+        values = {**_key(request), "drive": request.drive, "worker": worker, "holder": holder}
+        rows = await self._database.run(self._sql.resume, values)
+        return Claim(holder, rows[0][0]) if rows else None
+
     async def _end(self, sql: str, request: WakeRequest, claim: Claim) -> int | None:
         values = {**_key(request), "holder": claim.holder}
         if await self._database.run(sql, {**values, "rings": claim.wakes}):

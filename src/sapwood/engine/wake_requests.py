@@ -179,6 +179,12 @@ class WakeSql:
     rest = _Statement(f"UPDATE {{bells}} SET holder = NULL {_ENDED}")
     """Ends a drive, and leaves the request with its worker, who wakes the agent later."""
 
+    resume = _Statement(
+        f"UPDATE {{bells}} SET holder = :holder WHERE {_THIS} AND drive = :drive"
+        " AND worker = :worker AND holder IS NULL RETURNING rings"
+    )
+    """Begins the next drive of a request that rests with its worker."""
+
     count = _Statement(f"SELECT rings FROM {{bells}} WHERE {_THIS} AND holder = :holder")
     release = _Statement(f"UPDATE {{bells}} SET {_FREE} WHERE {_THIS} AND drive = :drive")
     release_all = _Statement(f"UPDATE {{bells}} SET {_FREE} WHERE worker = :worker")

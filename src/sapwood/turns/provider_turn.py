@@ -88,6 +88,7 @@ class ProviderTurn:
         self._held: ProviderReply | None = None
         self._blocked: dict[str, str] = {}
         self._questions: set[asyncio.Task[None]] = set()
+        self._events: asyncio.Queue[ProviderEvent | Exception] = asyncio.Queue()
         self._stopping = False
         self._stopped = asyncio.Event()
 
@@ -96,11 +97,10 @@ class ProviderTurn:
         reached = await self._call()
         if reached is not None:
             return reached
-        events: asyncio.Queue[ProviderEvent | Exception] = asyncio.Queue()
-        pump = asyncio.ensure_future(self._pump(prompt, events))
+        pump = asyncio.ensure_future(self._pump(prompt))
         try:
             while True:
-                event = await self._next(events)
+                event = await self._next()
                 if isinstance(event, Exception):
                     await self._release()
                     raise event
@@ -122,19 +122,17 @@ class ProviderTurn:
                 await self._provider.interrupt(self._session)
                 await self._stopped.wait()
 
-    async def _pump(
-        self, prompt: tuple[Text | File, ...], events: "asyncio.Queue[ProviderEvent | Exception]"
-    ) -> None:
+    async def _pump(self, prompt: tuple[Text | File, ...]) -> None:
         name = f"{self._turn.agent}:{self._turn.first}"
         try:
             async for event in self._provider.send(self._session, prompt, name):
-                events.put_nowait(event)
+                self._events.put_nowait(event)
                 if isinstance(event, TurnEnd):
                     return
             ended = Failure("cut", "The program exited in the middle of the turn.", again=True)
-            events.put_nowait(ended)
+            self._events.put_nowait(ended)
         except Exception as error:  # raised again by `finish`
-            events.put_nowait(error)
+            self._events.put_nowait(error)
 
     async def _close(self, pump: "asyncio.Future[None]") -> None:
         """Stops the program if its turn still runs, and everything that was started here."""
@@ -188,17 +186,15 @@ class ProviderTurn:
         await self._add_reply(event)
         return None
 
-    async def _next(
-        self, events: "asyncio.Queue[ProviderEvent | Exception]"
-    ) -> ProviderEvent | Exception:
+    async def _next(self) -> ProviderEvent | Exception:
         """The next event. A reply does not wait long for its usage."""
         if self._held is None:
-            return await events.get()
+            return await self._events.get()
         try:
-            return await asyncio.wait_for(events.get(), _USAGE_WAITS)
+            return await asyncio.wait_for(self._events.get(), _USAGE_WAITS)
         except TimeoutError:
             await self._release()
-            return await events.get()
+            return await self._events.get()
 
     async def _release(self, usage: Usage | None = None) -> None:
         """Stores the reply that waits for its usage, if there is one."""
@@ -240,12 +236,16 @@ class ProviderTurn:
         )
 
     async def _question(self, event: ProviderQuestion) -> None:
-        state = (await self._dispatcher.last_seen(self._turn.agent)).state
-        permit = await self._programs.permit(state, event)
-        if permit.blocked:
-            self._blocked[event.call] = permit.blocked
-        answer = ProviderAnswer(permit.allowed, permit.reason)
-        await self._provider.answer(self._session, event.question, answer)
+        """Answers a question of the program, which waits until it has the answer."""
+        try:
+            state = (await self._dispatcher.last_seen(self._turn.agent)).state
+            permit = await self._programs.permit(state, event)
+            if permit.blocked:
+                self._blocked[event.call] = permit.blocked
+            answer = ProviderAnswer(permit.allowed, permit.reason)
+            await self._provider.answer(self._session, event.question, answer)
+        except Exception as error:  # raised again by `finish`
+            self._events.put_nowait(error)
 
     async def _ended(self, end: TurnEnd) -> TurnEnd:
         await self._release(end.usage)

@@ -76,9 +76,14 @@ class DriveActivity:
         tries = before if key in self._running else before.after_last()
         await self._wait_for_older(order)
         self._require_room(order, tries)
-        await _require_current(tries)
+        with self._held_here(order, tries):  # before anything is awaited: the others count it
+            await _require_current(tries)
+            await self._run_current(order, tries)
+
+    async def _run_current(self, order: DriveOrder, tries: "_Tries") -> None:
+        """Drives the agent, or ends its turn after too many deaths. Errors are for Temporal."""
         try:
-            with self._shown_alive(order, tries):
+            with _shown_alive(tries, self._intervals.heartbeat):
                 if self._give_up is not None and self._limits.is_deadly(tries.deaths):
                     log_given_up(AgentId(order.agent), tries.deaths)
                     await self._give_up(Space(order.space), AgentId(order.agent), tries.deaths)
@@ -154,27 +159,20 @@ class DriveActivity:
             await asyncio.wait([older], timeout=self._intervals.grace)
 
     @contextmanager
-    def _shown_alive(self, order: DriveOrder, tries: "_Tries") -> Generator[None]:
-        """Sends heartbeats inside the block."""
+    def _held_here(self, order: DriveOrder, tries: "_Tries") -> Generator[None]:
+        """Counts the drive as one of this worker inside the block."""
         task = asyncio.current_task()
         assert task is not None
         key = (order.space, order.agent)
         self._running[key] = task
         if self._limits.is_suspect(tries.deaths):
             self._suspects.add(key)
-        beating = asyncio.create_task(self._beat(tries))
         try:
             yield
         finally:
-            beating.cancel()
             if self._running.get(key) is task:
                 del self._running[key]
                 self._suspects.discard(key)
-
-    async def _beat(self, tries: "_Tries") -> None:
-        while True:
-            tries.send_driven()
-            await asyncio.sleep(self._intervals.heartbeat)
 
 
 class _Tries(Struct, frozen=True):
@@ -206,6 +204,22 @@ class _Tries(Struct, frozen=True):
     def send_ended(self) -> None:
         """Tells the server that the try ends, and not by a death."""
         activity.heartbeat(self.failures, self.deaths, False)
+
+
+@contextmanager
+def _shown_alive(tries: _Tries, interval: float) -> Generator[None]:
+    """Sends heartbeats inside the block."""
+    beating = asyncio.create_task(_beat(tries, interval))
+    try:
+        yield
+    finally:
+        beating.cancel()
+
+
+async def _beat(tries: _Tries, interval: float) -> None:
+    while True:
+        tries.send_driven()
+        await asyncio.sleep(interval)
 
 
 async def _require_current(tries: _Tries) -> None:
