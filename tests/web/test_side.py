@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Route, expect
 
 from tests.web.stage import Stage
+from tests.web.test_composer import PASTE
 
 TURNS = (("One?", "First answer."), ("Two?", "Second answer."), ("Three?", "Third answer."))
 
@@ -136,3 +137,74 @@ def test_an_image_on_the_first_page_starts_the_conversation(stage: Stage, tmp_pa
     page.press("#message", "Enter")
     stage.see("Seen.")
     expect(page.locator("#rows .shot img")).to_have_count(1)
+
+
+def test_an_image_on_the_first_page_keeps_what_was_chosen_and_pasted(
+    stage: Stage, tmp_path: Path
+) -> None:
+    page = stage.page
+    other = stage.server.home / "aside"
+    other.mkdir()
+    page.goto(f"{stage.server.address}/?new=1")
+    page.click("[data-opens=folder]")
+    page.fill("#folder", str(other))
+    page.press("#folder", "Enter")
+    page.press("#message", "Shift+Tab")
+    expect(page.locator("#chip-mode")).to_have_text("Accept edits")
+    page.evaluate(PASTE, "\n".join(f"line {n}" for n in range(12)))
+    expect(page.locator("#message")).to_have_value("[paste 1: 12 lines]")
+    picture = tmp_path / "a.png"
+    picture.write_bytes(png(20, 20))
+    page.set_input_files("#files", picture)
+    page.wait_for_url("**/c/*")
+    expect(page.locator("#attached img")).to_have_count(1)
+    expect(page.locator("#message")).to_have_value(re.compile("line 0\nline 1"))
+    expect(page.locator("#chip-mode")).to_have_text("Accept edits")
+    expect(page.locator("#chip-folder")).to_have_text("aside")
+    page.press("#message", "End")
+    page.keyboard.type(" [[say: Seen.]]")
+    page.press("#message", "Enter")
+    stage.see("Seen.")
+    page.reload()
+    expect(page.locator("#message")).to_have_value("")
+
+
+def test_a_queued_prompt_keeps_its_image_and_waits_after_an_interrupt(
+    stage: Stage, tmp_path: Path
+) -> None:
+    picture = tmp_path / "queued.png"
+    picture.write_bytes(png(30, 30))
+    stage.begin(("One?", "First answer."))
+    page = stage.page
+    stage.command("Wait. [[sleep: 60]]")
+    expect(page.locator("#interrupt")).to_be_visible()
+    page.set_input_files("#files", picture)
+    expect(page.locator("#attached img")).to_have_count(1)
+    stage.type("What is this? [[say: A picture.]]")
+    expect(page.locator("#queue .queue")).to_have_count(1)
+    expect(page.locator("#attached img")).to_have_count(0)
+    page.click("#interrupt")
+    expect(page.locator("#interrupt")).to_be_hidden()
+    page.reload()
+    page.click("#queue .queue >> text=edit")
+    expect(page.locator("#message")).to_have_value("What is this? [[say: A picture.]]")
+    expect(page.locator("#attached img")).to_have_count(1)
+    expect(page.locator("#rows .row.turn")).to_have_count(2)  # nothing was sent by itself
+    page.press("#message", "Enter")
+    stage.see("A picture.")
+    expect(page.locator("#rows .shot img")).to_have_count(1)
+
+
+def test_a_draft_stays_when_something_else_is_written_into_the_box(stage: Stage) -> None:
+    stage.begin(("One?", "First answer."))
+    page = stage.page
+    stage.command("Wait. [[sleep: 60]]")
+    stage.command("Queued words.")
+    expect(page.locator("#queue .queue")).to_have_count(1)
+    page.fill("#message", "A long draft")
+    page.click("#queue .queue >> text=edit")
+    expect(page.locator("#message")).to_have_value("Queued words.\n\nA long draft")
+    page.locator("#message").blur()
+    page.keyboard.press("m")
+    expect(page.locator("#says")).to_have_text("Send or clear your message first.")
+    expect(page.locator("#message")).to_have_value("Queued words.\n\nA long draft")

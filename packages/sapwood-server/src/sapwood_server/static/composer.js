@@ -19,8 +19,10 @@ let found = [];
 let attached = JSON.parse(sessionStorage.getItem(`files:${agent}`) || '[]');
 /** The queue in the log, which all screens share. @type {{entry: string, text: string}[]} */
 let shared = [];
-/** Prompts with files. They wait in this browser. @type {{id: string, text: string, files?: string[]}[]} */
+/** Prompts with files. They wait in this browser. @type {{id: string, text: string, files: typeof attached}[]} */
 let queue = JSON.parse(localStorage.getItem(key) || '[]');
+/** Set after an interrupt: then a person sends what waits. */
+const HELD = `held:${agent}`;
 
 const api = (/** @type {string} */ rest) => `/v1/agents/${encodeURIComponent(agent)}/${rest}`;
 /** A text that was not sent because its commands have to be confirmed: sent again, it is. */
@@ -36,9 +38,10 @@ export const answers = {
   Prompted: (_, message) => { say(message); },
 };
 
-/** @param {boolean} open */
-export function setOpen(open) {
+/** @param {boolean} open @param {boolean} interrupted */
+export function setOpen(open, interrupted = false) {
   isOpen = open;
+  if (interrupted) sessionStorage.setItem(HELD, 'yes'); else if (open) sessionStorage.removeItem(HELD);
   showInterrupt();
   if (!open) sendNext(true);
 }
@@ -50,8 +53,21 @@ export async function refreshQueue() {
   try { await readQueue(async () => { shared = (await getJson(api('queue'))).queue; showQueue(); }); } catch (error) { say(/** @type {Error} */ (error).message, true); }
 }
 
-/** @param {string} text */
-export function write(text) { if (box) { box.value = text; grow(); box.focus(); complete(); } }
+/** Writes a text in front of what stands in the box and is not being sent. The beginning of a command needs an empty box. @param {string} text */
+export function write(text) {
+  if (!box) return;
+  const draft = sending.includes(box.value) || box.value === text ? '' : box.value;
+  box.focus();
+  if (draft.trim() && /^\/\S+ $/.test(text)) { say('Send or clear your message first.'); return; }
+  box.value = draft.trim() ? `${text}\n\n${draft}` : text;
+  grow(); complete();
+}
+
+/** Opens a conversation with the text that stands in the box. @param {string} owner */
+export function openWithDraft(owner) {
+  if (box?.value.trim()) sessionStorage.setItem(`draft:${owner}`, unfolded(box.value));
+  location.replace(`/c/${owner}`);
+}
 
 /** Whether a line runs as a command in the folder. @param {string} text */
 const isShell = (text) => /^!(?!\[)|^\/shell\b/.test(text);
@@ -64,15 +80,15 @@ function grow() {
   box.style.height = `${Math.min(box.scrollHeight, innerHeight * 0.4)}px`;
 }
 
-/** Sends what was typed. Returns what came of its prompt; '' if it was not carried out. The server says what is a command. @param {string} text @param {string} id @param {string[]} files @returns {Promise<string>} */
-export async function submit(text, id = crypto.randomUUID(), files = []) {
-  const runs = isShell(text);
+/** Sends what was typed. Returns what came of its prompt; '' if it was not carried out. The server says what is a command. @param {string} text @param {string} id @param {typeof attached} given @returns {Promise<string>} */
+export async function submit(text, id = crypto.randomUUID(), given = []) {
+  const runs = isShell(text), files = given.map((each) => each.id);
   say(/^\/compact/.test(text) ? 'A summary is being written and checked …' : runs ? 'The command runs …' : '');
   shells += Number(runs); showInterrupt();
   try {
     if (!agent) {
-      const { mode, ...given } = options, typed = mode ? `/permissions ${mode}\n${text}` : text;
-      location.href = `/c/${(await post('/v1/agents', { ...given, text: typed, id })).agent}`;
+      const { mode, ...chosen } = options, typed = mode ? `/permissions ${mode}\n${text}` : text;
+      location.href = `/c/${(await post('/v1/agents', { ...chosen, text: typed, id })).agent}`;
       return 'sent';
     }
     const asks = text !== askedAbout;
@@ -127,7 +143,7 @@ async function send() {
 /** Returns what came of the prompt; '' if the message was empty, and 'none' if it was not carried out. @param {string} shown */
 async function sendTyped(shown) {
   if (!await arriving) return 'none';
-  const text = unfolded(shown), files = attached.map((each) => each.id), id = crypto.randomUUID();
+  const text = unfolded(shown), files = attached, id = crypto.randomUUID();
   if (!text.trim() && !files.length) return '';
   const isText = !/^[/!]/.test(text), isForked = $('composer').dataset.elsewhere && isText;
   const isBehind = isText && !isForked && queue.length;
@@ -190,15 +206,15 @@ function keepQueue() {
 }
 
 function showQueue() {
-  const own = queue.map((each) => ({ text: each.text, drop: async () => { queue = queue.filter((other) => other !== each); keepQueue(); return true; } }));
-  const lines = [...shared.map((each) => ({ text: each.text, drop: () => unqueue(each.entry) })), ...own];
+  const own = queue.map((each) => ({ ...each, drop: async () => { queue = queue.filter((other) => other !== each); keepQueue(); return true; } }));
+  const lines = [...shared.map((each) => ({ text: each.text, files: [], drop: () => unqueue(each.entry) })), ...own];
   queueBox.replaceChildren(...lines.map((each) => {
     const line = document.createElement('div');
     line.className = 'queue';
     const chip = document.createElement('span'), words = document.createElement('span');
     chip.className = 'chip warn'; chip.textContent = '» queued';
     words.className = 'grow ell'; words.textContent = each.text;
-    const edit = act('edit', async () => { if (await each.drop()) write(each.text); });
+    const edit = act('edit', async () => { if (await each.drop()) { write(each.text); if (each.files.length) setAttached([...each.files, ...attached]); } });
     const drop = act('✕', each.drop);
     drop.setAttribute('aria-label', 'Remove from the queue');
     line.append(chip, words, edit, drop);
@@ -217,11 +233,12 @@ function act(words, run) {
 function sendNext(ended) {
   return inTurn(async () => {
     const next = queue[0];
+    if (!ended) sessionStorage.removeItem(HELD);
     if (isOpen || !(shared.length || next)) return;
     if (shared.length) { try { await post(api('queue/next'), { ended }); } catch (error) { say(/** @type {Error} */ (error).message, true); } await refreshQueue(); }
-    else {
+    else if (!sessionStorage.getItem(HELD)) {
       askedAbout = '';  // only a person confirms
-      if (!['', 'held'].includes(await submit(next.text, next.id, next.files || []))) { queue = queue.filter((each) => each.id !== next.id); keepQueue(); }
+      if (!['', 'held'].includes(await submit(next.text, next.id, next.files))) { queue = queue.filter((each) => each.id !== next.id); keepQueue(); }
     }
   });
 }
@@ -258,13 +275,14 @@ function attach(files) {
 async function uploadAll(images) {
   say('Uploading …');
   try {
-    const owner = agent || (await post('/v1/agents', {})).agent;
+    const { mode, ...chosen } = options, owner = agent || (await post('/v1/agents', chosen)).agent;
+    if (mode && !agent) await post(`/v1/agents/${encodeURIComponent(owner)}/submissions`, { text: `/permissions ${mode}`, id: crypto.randomUUID() });
     const found = [];
     for (const each of images) found.push((await upload(`/v1/agents/${encodeURIComponent(owner)}/files?name=${encodeURIComponent(each.name)}`, each)).file);
     say('');
     if (agent) { setAttached([...attached, ...found.filter((each) => !attached.some((other) => other.id === each.id))]); return true; }
     sessionStorage.setItem(`files:${owner}`, JSON.stringify(found));
-    location.href = `/c/${owner}${box.value ? `?fill=${encodeURIComponent(box.value)}` : ''}`;
+    openWithDraft(owner);
   } catch (error) { say(/** @type {Error} */ (error).message, true); }
   return false;
 }
@@ -347,6 +365,8 @@ if (box) {
   $('composer').addEventListener('drop', (/** @type {DragEvent} */ event) => { event.preventDefault(); if (event.dataTransfer) attach(event.dataTransfer.files); });
   $('interrupt').addEventListener('click', interrupt);
   startOptions(submit);
+  const draft = sessionStorage.getItem(`draft:${agent}`);
+  if (draft) { sessionStorage.removeItem(`draft:${agent}`); write(draft); }
   setAttached(attached);
   showQueue();
   refreshQueue();

@@ -2,7 +2,7 @@
 // The page of a conversation: joins timeline, events, composer, approvals, list, side and keys.
 import { $, agent, announce, body, fill, getText, post, refill, say, soon, tick } from './page.js';
 import { addDelta, endStream, goTo, moveFocus, shown, startStream, state, toEnd, toggleFold, update } from './timeline.js';
-import { answers, interrupt, refreshQueue, sayFailed, setOpen, submit, write } from './composer.js';
+import { answers, interrupt, openWithDraft, refreshQueue, sayFailed, setOpen, submit, write } from './composer.js';
 import { refreshQuestion } from './approval.js';
 import { refreshContext, startContext } from './context.js';
 import { follow } from './events.js';
@@ -97,8 +97,8 @@ function on(kind, value) {
   if (kind === 'settings.changed') showSettings(value.data.change);
   if (kind === 'turn.started') setOpen(true);
   if (kind === 'agent.archived' || kind === 'agent.unarchived') showArchived(kind === 'agent.archived');
-  if (kind === 'agent.killed') location.replace(`/c/${agent}?fill=${encodeURIComponent(/** @type {any} */ ($('message'))?.value || '')}`); // its composer forks
-  if (kind in ENDS) { announce(ENDS[/** @type {keyof ENDS} */ (kind)]); setOpen(false); if (kind === 'turn.failed') sayFailed(value.data); }
+  if (kind === 'agent.killed') openWithDraft(agent); // its composer forks
+  if (kind in ENDS) { announce(ENDS[/** @type {keyof ENDS} */ (kind)]); setOpen(false, kind === 'turn.interrupted'); if (kind === 'turn.failed') sayFailed(value.data); }
   if (kind.startsWith('question.') || kind === 'tool.finished' || kind in ENDS) refreshQuestion();
   if (kind === 'agent.renamed' && document.querySelector('.crumb h1')) /** @type {any} */ (document.querySelector('.crumb h1')).textContent = value.data.name;
   refreshSide();
@@ -276,7 +276,7 @@ tick();
 setInterval(tick, 20_000);
 setInterval(() => { if (!document.hidden) refreshList(); }, 5_000);
 const asked = new URLSearchParams(location.search);
-if (asked.get('fill') && $('message')) write(asked.get('fill') || '');
+if (asked.get('fill') && $('message')) { write(asked.get('fill') || ''); history.replaceState(null, '', location.pathname); }
 if (agent) {
   if (asked.get('at') && view === 'timeline') goTo(`at-${asked.get('at')}`);
   if (view === 'context') startContext();
