@@ -16,7 +16,7 @@ from sapwood.core.events import SessionDiffered, SessionSynced
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Failure
 from sapwood.core.program_session import ProgramSession
-from sapwood.core.refusals import SessionInUse
+from sapwood.core.refusals import SessionInUse, SessionMissing
 from sapwood.core.state import State
 from sapwood.imports.importer import IDLE_SECONDS, Importer
 from sapwood.imports.session_catch_up import catch_up
@@ -29,8 +29,14 @@ from sapwood.programs.registry import (
     runs_turns,
 )
 from sapwood.programs.session_copy import extend_copy, newest_copy
-from sapwood.programs.transcripts.discovery import NotATranscript
-from sapwood.turns.program_sessions import needs_sync, options_of, session_in, sync_history
+from sapwood.programs.transcripts.discovery import NotATranscript, present_session
+from sapwood.turns.program_sessions import (
+    needs_sync,
+    options_of,
+    record_path,
+    session_in,
+    sync_history,
+)
 
 
 def lags_behind(state: State) -> bool:
@@ -95,12 +101,16 @@ async def bring_up_to_date(space: OpenSpace, agent: AgentId) -> str:
     origin = (await space.dispatcher.open(agent)).state.origin
     if origin is None or not origin.path:
         return ""
+    imported = ProgramSession(origin.source, origin.session, origin.path)
+    present = await asyncio.to_thread(present_session, imported)
+    if present is None:  # its program deleted it: the log has the newest that there is
+        return ""
     importer = Importer(space, dispatcher=space.dispatcher)
     problem = ""
     try:
-        problem = (await importer.bring(Path(origin.path), origin.source)).problem
+        problem = (await importer.bring(Path(present.path), present.program)).problem
     except NotATranscript:
-        pass  # its program deleted it: the log has the newest that there is
+        pass  # it cannot be read now
     except SapwoodError as error:
         problem = str(error)
     finally:
@@ -138,11 +148,12 @@ class SessionChanges:
         self._later = later
 
     async def prepare(self, agent: AgentId, *, changes: bool = True) -> None:
-        """Imports what is new in the agent's session. Raises `RefusedError` if it is open.
+        """Imports what is new in the agent's session.
 
-        A command that leaves the history as it is (no `changes`) may also be given then.
+        Raises `RefusedError` if it is open, or if its program has deleted it. A command that leaves
+        the history as it is (no `changes`) may also be given then.
         """
-        session = await self._session(agent)
+        session = await self._present(agent, changes=changes)
         changes = changes and not self._later
         if changes:
             try:
@@ -171,6 +182,26 @@ class SessionChanges:
             raise RefusedError(SessionInUse(str(error))) from error
         finally:
             await importer.close()
+
+    async def _present(self, agent: AgentId, *, changes: bool) -> ProgramSession:
+        """The agent's session at its present path, which is recorded if it is another one.
+
+        Raises `RefusedError` if the command `changes` a session that its program has deleted. Only
+        one that was imported: Sapwood's own is written again by the next change.
+        """
+        session = await self._session(agent)
+        if not session.path:
+            return session
+        state = (await self._space.dispatcher.open(agent)).state
+        present = await asyncio.to_thread(present_session, session)
+        if present is None:
+            if changes and state.origin is not None:
+                title = program_title(session.program)
+                raise RefusedError(SessionMissing(title, session.program, session.id))
+            return session
+        if present != session:
+            await record_path(self._space.dispatcher, state, present)
+        return present
 
     async def _is_in_use(self, session: ProgramSession) -> bool:
         try:
