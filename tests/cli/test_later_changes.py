@@ -10,7 +10,7 @@ import pytest
 
 from sapwood.cli.exit_codes import Exit
 from sapwood.core.model_calls import Failure
-from sapwood.hooks import background_work, session_watcher
+from sapwood.hooks import background_work, session_watcher, watched_session
 from sapwood.hooks.runner import run_hook
 from sapwood.hooks.watched_session import WatchedSession
 from sapwood.programs.agent_provider import SessionBusy, SyncResult
@@ -34,13 +34,18 @@ FULL = Failure("other", "The disk is full.")
 
 @pytest.fixture(autouse=True)
 def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """The arguments of the processes that would wait for the end of a session; none is started."""
+    """The arguments of the processes that would wait for the end of a session.
+
+    No process is started, also by hooks.
+    """
     found: list[list[str]] = []
 
-    def start(args: list[str], environ: object, module: str) -> None:
-        found.append(args)
+    def start(args: list[str], environ: object, module: str = "") -> None:
+        if module:
+            found.append(args)
 
-    monkeypatch.setattr(session_watcher, "start_process", start)
+    for starter in (session_watcher, watched_session):
+        monkeypatch.setattr(starter, "start_process", start)
     for module, name in (
         (background_work, "_LOOK_SECONDS"),
         (session_watcher, "_PAUSE"),
@@ -177,6 +182,39 @@ def test_a_process_that_waits_reports_a_session_that_was_deleted(
     [(did, says)] = journal(sapwood)
     assert did == "failed"
     assert says.startswith(f"Codex no longer has session {THREAD}.")
+
+
+def test_a_process_changes_a_session_that_was_closed_when_the_command_was_given(
+    sapwood: Sapwooder, claude: ClaudeFile, started: list[list[str]]
+) -> None:
+    assert sapwood("install", "claude-code", "--yes").code == Exit.OK
+    given = {"session_id": SESSION, "transcript_path": str(claude.path)}
+    run_hook("session-end", json.dumps(given).encode())
+    assert sapwood("clear", "1", "--later", "--session", SESSION).code == Exit.OK
+    [[agent, session]] = started
+    assert session_watcher.main(agent, session)
+    assert len(boundaries(claude.path)[-1]) == 2
+    assert journal(sapwood) == [("changed", DONE)]
+
+
+def test_a_session_that_was_opened_again_is_left_to_its_hook(
+    sapwood: Sapwooder, claude: ClaudeFile, started: list[list[str]]
+) -> None:
+    assert sapwood("install", "claude-code", "--yes").code == Exit.OK
+    end(claude)
+    resume(claude)
+    assert sapwood("clear", "1", "--later", "--session", SESSION).code == Exit.OK
+    assert started == []
+
+
+def test_a_process_waits_for_a_session_whose_hooks_were_uninstalled(
+    sapwood: Sapwooder, claude: ClaudeFile, started: list[list[str]]
+) -> None:
+    assert sapwood("install", "claude-code", "--yes").code == Exit.OK
+    resume(claude)
+    assert sapwood("uninstall", "claude-code", "--yes").code == Exit.OK
+    assert sapwood("clear", "1", "--later", "--session", SESSION).code == Exit.OK
+    assert len(started) == 1
 
 
 def test_a_full_disk_leaves_a_thread_of_codex_as_it_is_and_says_so(

@@ -364,6 +364,7 @@ def test_a_session_without_hooks_is_changed_by_a_process_that_waits_for_its_end(
 def test_no_process_waits_where_a_hook_runs_or_nothing_changed(
     sapwood: Sapwooder, codex: CodexFile, started: list[list[str]]
 ) -> None:
+    assert sapwood("install", "codex", "--yes").code == Exit.OK
     ran = sapwood("clear", "9", "--session", THREAD, "--later")
     assert ran.out == "Nothing to trim: 3 turns in view.\n"
     watched = WatchedSession(str(codex.path), THREAD, str(Path.cwd()))

@@ -1,9 +1,9 @@
 """A process that waits until a session is closed, and then brings it to what was asked for.
 
 Usually the hook at the end of a session does that. A program may run no hooks: Codex runs none that
-the user has not reviewed, and without the plugin there are none. Then the command that was given
-with `--later` starts this process. It ends when the session follows, or after a day; the next
-command on the session does the same.
+the user has not reviewed, and without the plugin there are none. A session that is closed already
+calls none either. Then the command that was given with `--later` starts this process. It ends when
+the session follows, or after a day; the next command on the session does the same.
 
 A person may open the session again before the change was made. Its program has read the old history
 then, so the hook at its start says what to do.
@@ -36,7 +36,8 @@ async def watch_if_needed(
 ) -> bool:
     """Remembers that the session of an agent lags behind, if it does.
 
-    Starts the process if no hook ran in the session; returns whether it was started.
+    Starts the process unless a hook will run at the end of the session; returns whether it was
+    started.
     """
     from sapwood.app.conversation_service import LazySessionChanges
 
@@ -45,10 +46,19 @@ async def watch_if_needed(
         return False
     memory = HookMemory(hook_memory_folder(), held.session.id)
     memory.put("waiting", agent)
-    if memory.get("transcript"):
+    if _has_end_hook(memory, held.session.program):
         return False
     start_process([agent, held.session.id], environ, "sapwood.hooks.session_watcher")
     return True
+
+
+def _has_end_hook(memory: HookMemory, program: str) -> bool:
+    """Whether a hook will run at the end of the session: one ran there, and it has not ended."""
+    from sapwood.programs.installation.installer import read_record
+
+    if not memory.get("transcript") or memory.number("ended"):
+        return False
+    return read_record(program) is not None
 
 
 def record_late_change(change: "LateChange") -> None:
