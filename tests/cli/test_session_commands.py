@@ -12,7 +12,6 @@ import pytest
 
 from sapwood.api import Sapwood
 from sapwood.cli.exit_codes import Exit
-from sapwood.config.folders import data_folder
 from sapwood.core.token_count import Count
 from sapwood.hooks import hook_handlers, session_watcher
 from sapwood.hooks.background_work import main
@@ -22,11 +21,16 @@ from sapwood.programs.agent_provider import SyncResult
 from sapwood.programs.claude_code.provider import ClaudeCodeProvider
 from sapwood.tokens.estimators import FeatureCounter
 from tests.cli.calling import Database, Sapwooder
-from tests.programs.proved import keep_proof
+from tests.cli.program_sessions import (
+    SESSION,
+    THREAD,
+    boundaries,
+    claude_session,
+    codex_thread,
+    in_view,
+    install_claude,
+)
 from tests.programs.transcripts.writing import ClaudeFile, CodexFile, GeminiFile
-
-SESSION = "4cfa198d-2bff-4ecc-8825-6583da7ea71a"
-THREAD = "01a1e0eb-8813-7583-9b11-411efef3d821"
 
 
 @pytest.fixture(autouse=True)
@@ -43,42 +47,12 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
 
 @pytest.fixture
 def claude(home: Path, monkeypatch: pytest.MonkeyPatch) -> ClaudeFile:
-    """A session of Claude Code with four turns, in the present folder."""
-    program = home / "claude"
-    program.write_text("#!/bin/sh\necho '2.1.325 (Claude Code)'\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("SAPWOOD_CLAUDE", str(program))
-    keep_proof(data_folder(), "claude-code", program)
-    folder = home / ".claude" / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(Path.cwd()))
-    file = ClaudeFile(folder, SESSION)
-    for number in range(1, 5):
-        file.user(f"Ask {number}.", cwd=str(Path.cwd()))
-        file.says(f"Answer {number}.")
-    return file
+    return claude_session(home, monkeypatch)
 
 
 @pytest.fixture
 def codex(home: Path) -> CodexFile:
-    """A thread of Codex with three turns."""
-    file = CodexFile(home / ".codex" / "sessions" / "2026" / "11" / "14", THREAD)
-    for number in range(1, 4):
-        file.event("task_started")
-        file.user(f"Ask {number}.")
-        file.says(f"Answer {number}.")
-        file.event("task_complete")
-    return file
-
-
-def boundaries(file: ClaudeFile) -> list[list[str]]:
-    """The rows that each boundary in a transcript keeps."""
-    rows = [json.loads(line) for line in file.path.read_text().splitlines()]
-    found = [row["compactMetadata"] for row in rows if row.get("subtype") == "compact_boundary"]
-    return [each["preservedMessages"]["uuids"] for each in found]
-
-
-def in_view(sapwood: Sapwooder, session: str) -> list[str]:
-    shown = sapwood("show", session).out
-    return [f"Ask {n}." for n in range(1, 9) if f"Ask {n}." in shown]
+    return codex_thread(home)
 
 
 def test_a_session_is_trimmed_in_place_and_the_trim_is_undone(
@@ -92,11 +66,11 @@ def test_a_session_is_trimmed_in_place_and_the_trim_is_undone(
         + SESSION
         + "\n"
     )
-    assert len(boundaries(claude)[-1]) == 4
+    assert len(boundaries(claude.path)[-1]) == 4
     assert in_view(sapwood, SESSION) == ["Ask 3.", "Ask 4."]
     ran = sapwood("undo", "--session", SESSION)
     assert "2 turns back in view" in ran.out
-    assert len(boundaries(claude)[-1]) == 8
+    assert len(boundaries(claude.path)[-1]) == 8
     assert claude.path.read_bytes().startswith(before)
     assert in_view(sapwood, SESSION) == ["Ask 1.", "Ask 2.", "Ask 3.", "Ask 4."]
     assert "1 turn removed from view" not in sapwood("redo", "--session", SESSION).out
@@ -192,22 +166,22 @@ def test_without_a_name_the_newest_session_of_the_folder_is_meant(
 ) -> None:
     ran = sapwood("context", "clear", "1")
     assert ran.code == Exit.OK, ran.err
-    assert len(boundaries(claude)[-1]) == 2
+    assert len(boundaries(claude.path)[-1]) == 2
     assert sapwood("undo").code == Exit.OK
-    assert len(boundaries(claude)[-1]) == 8
+    assert len(boundaries(claude.path)[-1]) == 8
 
 
 def test_a_mark_is_set_and_the_session_goes_back_to_it(
     sapwood: Sapwooder, claude: ClaudeFile
 ) -> None:
     assert sapwood("mark", "START").out == "Marked 'START'.\n"
-    assert boundaries(claude) == []
+    assert boundaries(claude.path) == []
     claude.user("Ask 5.")
     claude.says("Answer 5.")
     ran = sapwood("rewind", "START")
     assert ran.code == Exit.OK, ran.err
     assert "1 turn removed from view" in ran.out
-    assert len(boundaries(claude)[-1]) == 8
+    assert len(boundaries(claude.path)[-1]) == 8
 
 
 def test_the_texts_of_a_long_session_are_counted_by_its_first_command_alone(
@@ -238,7 +212,7 @@ def test_the_texts_of_a_long_session_are_counted_by_its_first_command_alone(
 def test_edit_prints_the_prompt(sapwood: Sapwooder, claude: ClaudeFile) -> None:
     ran = sapwood("edit")
     assert ran.out.endswith("\n\nAsk 4.\n")
-    assert len(boundaries(claude)[-1]) == 6
+    assert len(boundaries(claude.path)[-1]) == 6
     told = json.loads(sapwood("edit", "--json").out)
     assert told["prompt"] == "Ask 3."
     assert told["resume"] == f"claude --resume {SESSION}"
@@ -253,7 +227,7 @@ def test_a_summary_is_made_by_rules_and_no_model_is_called(
     last = json.loads(claude.path.read_text().splitlines()[-1])
     assert last["isCompactSummary"]
     assert "that Sapwood built by rules" in json.dumps(last["message"])
-    assert len(boundaries(claude)[-1]) == 2
+    assert len(boundaries(claude.path)[-1]) == 2
 
 
 def test_a_fork_is_a_new_session_of_the_same_program(
@@ -303,11 +277,11 @@ def test_a_change_of_an_open_session_reaches_it_when_it_has_ended(
     watched = WatchedSession(str(claude.path), SESSION, str(Path.cwd()))
     watched.memory.put("ended", 1)
     main(watched.path, SESSION, watched.folder)
-    assert len(boundaries(claude)[-1]) == 4
+    assert len(boundaries(claude.path)[-1]) == 4
     assert in_view(sapwood, SESSION) == ["Ask 4.", "Ask 5."]
     assert not_yet not in sapwood("context").err
     main(watched.path, SESSION, watched.folder)
-    assert len(boundaries(claude)) == 1
+    assert len(boundaries(claude.path)) == 1
 
 
 def test_a_thread_of_codex_is_trimmed_and_the_trim_is_undone(
@@ -344,7 +318,7 @@ def test_nothing_to_undo_is_refused_and_changes_nothing(
 def test_a_command_that_changes_nothing_writes_no_session(
     sapwood: Sapwooder, claude: ClaudeFile, home: Path
 ) -> None:
-    (home / "claude").write_text("#!/bin/sh\necho '2.1.999 (Claude Code)'\n")
+    install_claude(home, "2.1.999")
     ran = sapwood("clear", "9", "--session", SESSION)
     assert ran.code == Exit.OK, ran.err
     assert (
@@ -352,13 +326,13 @@ def test_a_command_that_changes_nothing_writes_no_session(
         == f"Nothing to trim: 4 turns in view. To continue, type: claude --resume {SESSION}\n"
     )
     assert list(claude.path.parent.glob("*.jsonl")) == [claude.path]
-    assert not boundaries(claude)
+    assert not boundaries(claude.path)
 
 
 def test_a_new_session_is_announced_in_whole_sentences(
     sapwood: Sapwooder, claude: ClaudeFile, home: Path
 ) -> None:
-    (home / "claude").write_text("#!/bin/sh\necho '2.1.999 (Claude Code)'\n")
+    install_claude(home, "2.1.999")
     ran = sapwood("clear", "1", "--session", SESSION)
     assert ran.code == Exit.OK, ran.err
     assert "Not carried" not in ran.out
@@ -390,6 +364,7 @@ def test_a_session_without_hooks_is_changed_by_a_process_that_waits_for_its_end(
 def test_no_process_waits_where_a_hook_runs_or_nothing_changed(
     sapwood: Sapwooder, codex: CodexFile, started: list[list[str]]
 ) -> None:
+    assert sapwood("install", "codex", "--yes").code == Exit.OK
     ran = sapwood("clear", "9", "--session", THREAD, "--later")
     assert ran.out == "Nothing to trim: 3 turns in view.\n"
     watched = WatchedSession(str(codex.path), THREAD, str(Path.cwd()))

@@ -11,10 +11,13 @@ from sapwood.config.folders import pending_folder
 from sapwood.hooks import session_importer, watched_session
 from sapwood.imports import importer
 from tests.cli.calling import Sapwooder
-from tests.cli.test_session_commands import SESSION, boundaries, claude, in_view
+from tests.cli.program_sessions import SESSION, boundaries, claude_session, in_view
 from tests.programs.transcripts.writing import ClaudeFile
 
-__all__ = ["claude"]
+
+@pytest.fixture
+def claude(home: Path, monkeypatch: pytest.MonkeyPatch) -> ClaudeFile:
+    return claude_session(home, monkeypatch)
 
 
 @pytest.fixture(autouse=True)
@@ -47,7 +50,7 @@ def test_the_session_has_the_change_at_once_and_the_log_has_it_after_the_import(
     ran = sapwood("clear", "3", "--session", SESSION)
     assert ran.code == Exit.OK, ran.err
     assert "Kept the last 3 turns; 2 turns removed from view." in ran.out
-    assert len(boundaries(claude)[-1]) == 6
+    assert len(boundaries(claude.path)[-1]) == 6
     assert imports == [["sapwood.hooks.session_importer", str(claude.path), "local"]]
     (file,) = waiting()
     assert b"sk-ant" not in file.read_bytes()
@@ -67,7 +70,7 @@ def test_a_command_meanwhile_imports_the_session_first(
     claude.user("Ask 5.")
     claude.says("Answer 5.")
     assert "1 turn removed from view" in sapwood("rewind", "START").out
-    assert len(boundaries(claude)[-1]) == 8
+    assert len(boundaries(claude.path)[-1]) == 8
 
 
 def test_a_command_that_was_refused_leaves_nothing(sapwood: Sapwooder, claude: ClaudeFile) -> None:

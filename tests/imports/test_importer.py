@@ -351,6 +351,14 @@ async def test_another_file_is_refused(importer: Importer, tmp_path: Path) -> No
         await importer.bring(tmp_path / "notes.txt")
 
 
+@pytest.mark.parametrize("source", ["claude-code", "codex", "gemini", "opencode", "pi"])
+async def test_a_transcript_that_is_gone_is_refused(
+    importer: Importer, tmp_path: Path, source: str
+) -> None:
+    with pytest.raises(NotATranscript, match="cannot be read"):
+        await importer.bring(tmp_path / "gone.jsonl", source)
+
+
 def _unfenced(summary: ContextSummarized | None) -> ContextSummarized | None:
     """The summary without its random mark."""
     return summary and structs.replace(summary, fence="")

@@ -6,7 +6,6 @@ next command on it sees that and brings the session to the present history.
 
 import asyncio
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 from sapwood.config.folders import data_folder
@@ -16,7 +15,7 @@ from sapwood.core.events import SessionDiffered, SessionSynced
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Failure
 from sapwood.core.program_session import ProgramSession
-from sapwood.core.refusals import SessionInUse
+from sapwood.core.refusals import SessionInUse, SessionMissing
 from sapwood.core.state import State
 from sapwood.imports.importer import IDLE_SECONDS, Importer
 from sapwood.imports.session_catch_up import catch_up
@@ -29,8 +28,14 @@ from sapwood.programs.registry import (
     runs_turns,
 )
 from sapwood.programs.session_copy import extend_copy, newest_copy
-from sapwood.programs.transcripts.discovery import NotATranscript
-from sapwood.turns.program_sessions import needs_sync, options_of, session_in, sync_history
+from sapwood.programs.transcripts.discovery import NotATranscript, present_session
+from sapwood.turns.program_sessions import (
+    needs_sync,
+    options_of,
+    record_path,
+    session_in,
+    sync_history,
+)
 
 
 def lags_behind(state: State) -> bool:
@@ -86,6 +91,14 @@ def _effect(session: ProgramSession) -> str:
     return f"This takes effect when you close the session: type /exit, then {command}"
 
 
+def not_applied(session: ProgramSession, error: Exception) -> str:
+    """Says why a session could not follow the log."""
+    return (
+        f"{program_title(session.program)} does not have the change yet: "
+        f"{str(error).rstrip('.')}. It is saved, and the next command on this session applies it."
+    )
+
+
 async def bring_up_to_date(space: OpenSpace, agent: AgentId) -> str:
     """Records what is new in the session that an agent was imported from.
 
@@ -95,12 +108,16 @@ async def bring_up_to_date(space: OpenSpace, agent: AgentId) -> str:
     origin = (await space.dispatcher.open(agent)).state.origin
     if origin is None or not origin.path:
         return ""
+    imported = ProgramSession(origin.source, origin.session, origin.path)
+    present = await asyncio.to_thread(present_session, imported)
+    if present is None:  # its program deleted it: the log has the newest that there is
+        return ""
     importer = Importer(space, dispatcher=space.dispatcher)
     problem = ""
     try:
-        problem = (await importer.bring(Path(origin.path), origin.source)).problem
+        problem = (await importer.bring(Path(present.path), present.program)).problem
     except NotATranscript:
-        pass  # its program deleted it: the log has the newest that there is
+        pass  # it cannot be read now
     except SapwoodError as error:
         problem = str(error)
     finally:
@@ -138,11 +155,12 @@ class SessionChanges:
         self._later = later
 
     async def prepare(self, agent: AgentId, *, changes: bool = True) -> None:
-        """Imports what is new in the agent's session. Raises `RefusedError` if it is open.
+        """Imports what is new in the agent's session.
 
-        A command that leaves the history as it is (no `changes`) may also be given then.
+        Raises `RefusedError` if it is open, or if its program has deleted it. A command that leaves
+        the history as it is (no `changes`) may also be given then.
         """
-        session = await self._session(agent)
+        session = await self._present(agent, changes=changes)
         changes = changes and not self._later
         if changes:
             try:
@@ -172,6 +190,26 @@ class SessionChanges:
         finally:
             await importer.close()
 
+    async def _present(self, agent: AgentId, *, changes: bool) -> ProgramSession:
+        """The agent's session at its present path, which is recorded if it is another one.
+
+        Raises `RefusedError` if the command `changes` a session that its program has deleted. Only
+        one that was imported: Sapwood's own is written again by the next change.
+        """
+        session = await self.session(agent)
+        if not session.path:
+            return session
+        state = (await self._space.dispatcher.open(agent)).state
+        present = await asyncio.to_thread(present_session, session)
+        if present is None:
+            if changes and state.origin is not None:
+                title = program_title(session.program)
+                raise RefusedError(SessionMissing(title, session.program, session.id))
+            return session
+        if present != session:
+            await record_path(self._space.dispatcher, state, present)
+        return present
+
     async def _is_in_use(self, session: ProgramSession) -> bool:
         try:
             await self._provider_of(session.program).require_at_rest(session)
@@ -184,55 +222,37 @@ class SessionChanges:
 
         Never raises: if the session cannot follow now, the returned sentence says so.
         """
-        before = await self._session(agent)
-        opened = await self._space.dispatcher.open(agent)
+        before = await self.session(agent)
         if self._later:
-            if not needs_sync(opened.state):
-                return ""
-            return _effect(before)
+            return _effect(before) if await self.is_behind(agent) else ""
+        try:
+            after = await self.apply(agent)
+        except (SessionBusy, Failure) as error:
+            if not await self.is_behind(agent):
+                return ""  # the command changed nothing, so the session lacks nothing
+            return not_applied(before, error)
+        return await self.next_step(agent, before, after)
+
+    async def apply(self, agent: AgentId) -> ProgramSession:
+        """Brings the session to the present history. Returns the one that has it now.
+
+        That is a new one if the session could not be changed in place. Raises `SessionBusy` and
+        `Failure`.
+        """
+        before = await self.session(agent)
+        opened = await self._space.dispatcher.open(agent)
         provider = self._provider_of(before.program)
         try:
-            session = await sync_history(
-                self._space.dispatcher,
-                provider,
-                opened,
-                _options(opened.state),
-                compare=True,
-            )
-        except (SessionBusy, Failure) as error:
-            if not needs_sync(opened.state):
-                return ""  # the command changed nothing, so the session lacks nothing
-            return (
-                f"{program_title(before.program)} does not have the change yet: "
-                f"{str(error).rstrip('.')}. It is saved, and the next command on this session "
-                "applies it."
+            after = await sync_history(
+                self._space.dispatcher, provider, opened, _options(opened.state), compare=True
             )
         finally:
             await provider.close()
-        return await self._how_to_go_on(agent, before, session or before)
+        return after or before
 
     async def is_behind(self, agent: AgentId) -> bool:
         """Whether the agent's session does not have the present history yet."""
         return needs_sync((await self._space.dispatcher.open(agent)).state)
-
-    async def sync_when_closed(self, agent: AgentId, *, attempts: int, seconds: float) -> bool:
-        """Brings a session to the present history as soon as nobody has it open.
-
-        Looks this many times, with a pause between. Returns whether the session was changed.
-        """
-        state = (await self._space.dispatcher.open(agent)).state
-        if state.session is None or not needs_sync(state):
-            return False
-        session = state.session.session
-        for attempt in range(attempts):
-            if attempt:
-                await asyncio.sleep(seconds)
-            with suppress(SessionBusy):
-                await self._provider_of(session.program).require_at_rest(session)
-                await self.prepare(agent)
-                await self.sync_session(agent)
-                return True
-        return False
 
     async def fork_session(self, child: AgentId, program: str) -> str:
         """Makes a session of the program with the history of a child. Returns how to go on there.
@@ -249,14 +269,20 @@ class SessionChanges:
             return "It has no history yet, so there is no session to continue."
         return f"To continue, type: {resume_command_for(program, session.id)}"
 
-    async def _session(self, agent: AgentId) -> ProgramSession:
+    async def has_session(self, agent: AgentId) -> bool:
+        """Whether the agent has a session in another program."""
+        return (await self._space.dispatcher.open(agent)).state.session is not None
+
+    async def session(self, agent: AgentId) -> ProgramSession:
+        """The agent's session in another program, which it must have."""
         state = (await self._space.dispatcher.open(agent)).state
         assert state.session is not None, "the agent has no session in another program"
         return state.session.session
 
-    async def _how_to_go_on(
+    async def next_step(
         self, agent: AgentId, before: ProgramSession, session: ProgramSession
     ) -> str:
+        """How to go on in the program after a change, and what it could not carry."""
         lines = await self._warnings(agent)
         if session.id != before.id:
             lines.append("It continues in a new session; the old one does not change.")

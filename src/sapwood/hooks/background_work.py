@@ -189,8 +189,9 @@ async def _import_turns(watched: WatchedSession, config: "Config", *, ended: boo
     from sapwood.app.connection import connect
     from sapwood.app.conversation_service import LazySessionChanges
     from sapwood.config.config_file import prepare_folder
+    from sapwood.conversation.late_changes import sync_when_closed
     from sapwood.conversation.session_changes import extend_private_copy
-    from sapwood.hooks.session_watcher import record_change
+    from sapwood.hooks.session_watcher import record_late_change
     from sapwood.imports.importer import Importer, select_transcripts
 
     path = Path(watched.path)
@@ -210,8 +211,9 @@ async def _import_turns(watched: WatchedSession, config: "Config", *, ended: boo
             await asyncio.to_thread(extend_private_copy, path, results[0].source)
         if ended and results and not problem:
             changes, agent = LazySessionChanges(connection).changes, results[0].agent
-            if await changes.sync_when_closed(agent, attempts=_LOOKS, seconds=_LOOK_SECONDS):
-                record_change(results[0].session)
+            made = await sync_when_closed(changes, agent, attempts=_LOOKS, seconds=_LOOK_SECONDS)
+            if made is not None:
+                record_late_change(made)
         return sum(each.turns for each in results)
     finally:
         await importer.close()

@@ -150,9 +150,13 @@ HANDLERS: Mapping[str, Callable[[HookCall], HookAnswer]] = {
 def _early_start_notice(session: WatchedSession, call: HookCall) -> str:
     """What to do if the session was opened before a change that waited for its end; else empty.
 
-    Its program has read the old history then.
+    Its program has read the old history then. Or the change is in a new session.
     """
     memory, now = session.memory, time.time()
+    if continued := memory.get("continued"):
+        memory.forget("continued")
+        unchanged = "This session is unchanged. Your last change is in a new session."
+        return f"{unchanged} Type /exit, then type: {_resume_command(call, continued)}"
     changed = memory.number("changed") / 1_000
     if now - changed < _OPENING_SECONDS and changed > _start_of(os.getppid()):
         was = "changed while it was being opened, so the model may still see the old history"
@@ -161,10 +165,14 @@ def _early_start_notice(session: WatchedSession, call: HookCall) -> str:
     else:
         memory.forget("waiting")
         return ""
+    resume = _resume_command(call, session.session)
+    return f"This session was {was}. Type /exit, wait 3 seconds, then type: {resume}"
+
+
+def _resume_command(call: HookCall, session: str) -> str:
     from sapwood.programs.registry import resume_command_for
 
-    resume = resume_command_for(call.input.program, session.session)
-    return f"This session was {was}. Type /exit, wait 3 seconds, then type: {resume}"
+    return resume_command_for(call.input.program, session)
 
 
 def _is_still_waiting(agent: str, environ: Mapping[str, str]) -> bool:

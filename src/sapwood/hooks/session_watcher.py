@@ -1,9 +1,9 @@
 """A process that waits until a session is closed, and then brings it to what was asked for.
 
 Usually the hook at the end of a session does that. A program may run no hooks: Codex runs none that
-the user has not reviewed, and without the plugin there are none. Then the command that was given
-with `--later` starts this process. It ends when the session follows, or after a day; the next
-command on the session does the same.
+the user has not reviewed, and without the plugin there are none. A session that is closed already
+calls none either. Then the command that was given with `--later` starts this process. It ends when
+the session follows, or after a day; the next command on the session does the same.
 
 A person may open the session again before the change was made. Its program has read the old history
 then, so the hook at its start says what to do.
@@ -22,11 +22,13 @@ from sapwood.hooks.watched_session import start_process
 
 if TYPE_CHECKING:
     from sapwood.app.connection import Connection
+    from sapwood.conversation.late_changes import LateChange
     from sapwood.core.ids import AgentId
 
 
 _SECONDS = 86_400.0
 _PAUSE = 0.5
+_PAUSE_AFTER_FAILURE = 60.0
 
 
 async def watch_if_needed(
@@ -34,7 +36,8 @@ async def watch_if_needed(
 ) -> bool:
     """Remembers that the session of an agent lags behind, if it does.
 
-    Starts the process if no hook ran in the session; returns whether it was started.
+    Starts the process unless a hook will run at the end of the session; returns whether it was
+    started.
     """
     from sapwood.app.conversation_service import LazySessionChanges
 
@@ -43,10 +46,36 @@ async def watch_if_needed(
         return False
     memory = HookMemory(hook_memory_folder(), held.session.id)
     memory.put("waiting", agent)
-    if memory.get("transcript"):
+    if _has_end_hook(memory, held.session.program):
         return False
     start_process([agent, held.session.id], environ, "sapwood.hooks.session_watcher")
     return True
+
+
+def _has_end_hook(memory: HookMemory, program: str) -> bool:
+    """Whether a hook will run at the end of the session: one ran there, and it has not ended."""
+    from sapwood.programs.installation.installer import read_record
+
+    if not memory.get("transcript") or memory.number("ended"):
+        return False
+    return read_record(program) is not None
+
+
+def record_late_change(change: "LateChange") -> None:
+    """Remembers, and writes into the journal, what became of a change that had to wait.
+
+    A change that may still be made stays remembered as waiting.
+    """
+    from sapwood.journal import add_to_journal
+
+    if not change.problem:
+        record_change(change.session)
+        return
+    memory = HookMemory(hook_memory_folder(), change.session)
+    if change.new_session:
+        memory.forget("waiting")
+        memory.put("continued", change.new_session)
+    add_to_journal("failed", change.problem, session=change.session)
 
 
 def record_change(session: str) -> None:
@@ -89,7 +118,7 @@ def main(agent: str, session: str, environ: Mapping[str, str] = os.environ) -> b
     if lock is None:
         return False
     try:
-        return asyncio.run(_watch(agent, session, environ))
+        return asyncio.run(_watch(agent, environ))
     except Exception as error:
         message = f"Stopped waiting for the session: {type(error).__name__}: {error}"
         add_to_journal("failed", message, session=session)
@@ -98,21 +127,29 @@ def main(agent: str, session: str, environ: Mapping[str, str] = os.environ) -> b
         release_lock(lock)
 
 
-async def _watch(agent: str, session: str, environ: Mapping[str, str]) -> bool:
+async def _watch(agent: str, environ: Mapping[str, str]) -> bool:
     from sapwood.app.connection import connect
     from sapwood.app.conversation_service import LazySessionChanges
     from sapwood.config.config_file import load_config
+    from sapwood.conversation.late_changes import sync_when_closed
     from sapwood.core.ids import AgentId
 
+    told: str | None = None
     config, until = load_config(environ), time.monotonic() + _SECONDS
     connection = await connect(config.address, config.space)
     try:
         changes = LazySessionChanges(connection).changes
         while time.monotonic() < until and await changes.is_behind(AgentId(agent)):
-            if await changes.sync_when_closed(AgentId(agent), attempts=1, seconds=0):
-                record_change(session)
-                return True
-            await asyncio.sleep(_PAUSE)
+            made = await sync_when_closed(changes, AgentId(agent), attempts=1, seconds=0)
+            if made is None:
+                await asyncio.sleep(_PAUSE)
+                continue
+            if made.problem != told:  # the same failure is reported once
+                record_late_change(made)
+                told = made.problem
+            if not made.again:
+                return not made.problem
+            await asyncio.sleep(_PAUSE_AFTER_FAILURE)
         return False
     finally:
         await connection.close()

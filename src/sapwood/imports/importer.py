@@ -126,11 +126,14 @@ class Importer:
     async def bring(
         self, path: Path, source: str | None = None, on_progress: OnProgress = lambda _: None
     ) -> ImportResult:
-        """Imports what is new in a transcript. Raises `NotATranscript` if the file is none."""
+        """Imports what is new in a transcript.
+
+        Raises `NotATranscript` if the file is none or cannot be read.
+        """
         source = source or detect_file(path)
-        session = session_id(path, source)
-        agent = imported_agent_id(source, session)
         try:
+            session = session_id(path, source)
+            agent = imported_agent_id(source, session)
             await self._give_pending(path, source, session, agent)
             state = await open_state(self._log, self._space, agent)
             in_database = program(source).sessions.in_database

@@ -118,6 +118,14 @@ async def record_sync(
     await dispatcher.dispatch(command, command_meta(SYSTEM))
 
 
+async def record_path(dispatcher: Dispatcher, state: State, session: ProgramSession) -> None:
+    """Records that the transcript of the agent's session has another path now."""
+    held = state.session
+    if held is not None:
+        command = RecordSync(state.agent, session, "nothing", held.context, pins=held.pins)
+        await dispatcher.dispatch(command, command_meta(SYSTEM))
+
+
 def session_command_id(session: ProgramSession) -> CommandId:
     """The id of the command that first records a session."""
     return CommandId(f"session:{session.program}:{session.id}")

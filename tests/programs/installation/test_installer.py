@@ -361,6 +361,59 @@ def test_when_to_compact_goes_into_the_settings_of_the_programs_and_out_again(
     assert snapshot() == before
 
 
+ADDED = {
+    "claude-code": {"permissions": {"deny": ["Bash"]}, "env": {"KEY": "1"}},
+    "codex": {"projects": {"/work": {"trust_level": "trusted"}}},
+    "pi": {"defaultModel": "claude-opus-5-5"},
+}
+"""Settings that a user or a program adds after the installation."""
+
+
+def add_settings(agent: Program, home: Path) -> None:
+    file = agent.installer.settings_file({"HOME": str(home)})
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if agent.name == "codex":
+        present = file.read_text() if file.exists() else ""
+        file.write_text(f'{present}\n[projects."/work"]\ntrust_level = "trusted"\n')
+    else:
+        own: dict[str, object] = json.loads(file.read_text()) if file.exists() else {}
+        file.write_text(json.dumps({**own, **ADDED[agent.name]}, indent=2))
+
+
+def values_of(agent: Program, home: Path) -> dict[str, object]:
+    text = agent.installer.settings_file({"HOME": str(home)}).read_text()
+    return tomllib.loads(text) if agent.name == "codex" else json.loads(text)
+
+
+@BOTH
+def test_settings_added_before_a_limit_for_compactions_was_set_stay(
+    agent: Program, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = values_of(agent, home)
+    install(agent)
+    add_settings(agent, home)
+    for at in (150_000, 120_000):
+        configure(home, f'[compaction]\nat = {at}\nautomatic = "off"\n', monkeypatch)
+        plan = plan_compaction(agent)
+        assert plan is not None
+        apply_install(agent, plan)
+    uninstall(agent)
+    assert values_of(agent, home) == {**before, **ADDED[agent.name]}
+
+
+@BOTH
+def test_a_settings_file_that_others_filled_since_is_not_deleted(
+    agent: Program, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent.installer.settings_file({"HOME": str(home)}).unlink()
+    install(agent)
+    add_settings(agent, home)
+    configure(home, '[compaction]\nat = 150000\nautomatic = "off"\n', monkeypatch)
+    install(agent)
+    uninstall(agent)
+    assert values_of(agent, home) == ADDED[agent.name]
+
+
 def test_what_the_user_set_for_compactions_stays(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -109,6 +109,18 @@ class SessionInUse(Refusal, frozen=True):
         )
 
 
+class SessionMissing(Refusal, frozen=True):
+    """A program has deleted the session that a command would change."""
+
+    title: str
+    program: str
+    session: str
+    says = (
+        "{title} no longer has session {session}. Nothing was changed. To restore it first, type: "
+        "sapwood restore {session} --to {program}"
+    )
+
+
 class NotImported(Refusal, frozen=True):
     """Only an imported conversation can follow the moves of its original."""
 

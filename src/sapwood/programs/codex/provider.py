@@ -158,7 +158,13 @@ class CodexProvider(SessionProvider[LiveThread]):
         if session is None:
             return await self._new_thread(history, wanted, options)
         async with self._lock(session):
-            return await self._sync_session(session, history, wanted, options)
+            try:
+                return await self._sync_session(session, history, wanted, options)
+            except OSError as error:
+                reason = error.strerror or str(error)
+                raise Failure(
+                    "other", f"The Codex session could not be changed: {reason}."
+                ) from error
 
     async def _sync_session(
         self,

@@ -51,7 +51,10 @@ class InstallPlan(Struct, frozen=True):
 
 
 class SettingsRecord(Struct, frozen=True):
-    """The settings file: its content before (None for no file), and a hash of the new content."""
+    """The settings file: its content before (None for no file), and a hash of the new content.
+
+    The hash is empty if others changed the file between two edits by Sapwood.
+    """
 
     path: str
     before: bytes | None
@@ -239,8 +242,12 @@ def _settings_record(edit: FileEdit | None, old: SettingsRecord | None) -> Setti
     """The record of the settings file; it keeps the content from before the first installation."""
     if edit is None or edit.after is None:
         return old
-    before = old.before if old is not None else edit.before
-    return SettingsRecord(str(edit.path), before, fingerprint(edit.after))
+    after = fingerprint(edit.after)
+    if old is None:
+        return SettingsRecord(str(edit.path), edit.before, after)
+    # After a change by others, the content from before the first installation lacks that change.
+    is_only_ours = edit.before is not None and fingerprint(edit.before) == old.after
+    return SettingsRecord(str(edit.path), old.before, after if is_only_ours else "")
 
 
 def plan_uninstall(agent: Program, environ: Mapping[str, str] = os.environ) -> InstallPlan:

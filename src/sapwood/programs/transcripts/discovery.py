@@ -7,9 +7,10 @@ from pathlib import Path
 from msgspec import structs
 
 from sapwood.core.errors import SapwoodError
+from sapwood.core.program_session import ProgramSession
 from sapwood.programs.registry import program, programs_with
 from sapwood.programs.transcripts.conversation_builder import TranscriptReader
-from sapwood.programs.transcripts.session_files import HEAD, FoundSession
+from sapwood.programs.transcripts.session_files import HEAD, FoundSession, SessionFiles
 from sapwood.programs.transcripts.transcript_events import Mask, SessionDetails
 from sapwood.redaction import mask_secrets
 
@@ -62,6 +63,30 @@ def _ran_in(found: FoundSession, folder: Path) -> bool:
     if found.folder:
         return Path(found.folder) == folder
     return program(found.source).sessions.may_have_run_in(found, folder)
+
+
+def present_session(session: ProgramSession) -> ProgramSession | None:
+    """The session with its present path: a program or its user may have moved the transcript.
+
+    Returns None if the program does not have the session any more.
+    """
+    sessions = program(session.program).sessions
+    if _is_there(sessions, Path(session.path)):
+        return session
+    home = program_homes()[session.program]
+    found = [each for each in sessions.find(home) if each.id == session.id]
+    newest = max(found, key=lambda each: each.updated, default=None)
+    return None if newest is None else structs.replace(session, path=str(newest.path))
+
+
+def _is_there(sessions: SessionFiles, path: Path) -> bool:
+    try:
+        sessions.updated(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True  # it cannot be read now; reading it says why
+    return True
 
 
 FAR = 16 * HEAD
