@@ -1,11 +1,13 @@
 """The feed of an agent: comments in times of silence, one text for all followers, no leftovers."""
 
 import asyncio
+import re
 
 import msgspec
 import pytest
 
-from sapwood.core.content import Text
+from sapwood.api import open
+from sapwood.core.content import Text, Thinking
 from sapwood.core.ids import AgentId, CommandId
 from sapwood.core.live_words import LiveWords
 from sapwood.core.model_calls import RetryWait
@@ -122,3 +124,64 @@ async def test_words_come_once_also_to_a_follower_that_connects_again(
         assert b'"text":"Once upon"' in await anext(whole)
     for each in (stream, again, whole):
         await each.aclose()
+
+
+async def test_an_event_in_the_middle_of_a_reply_does_not_bring_its_words_again(
+    served: Served, agent: AgentId
+) -> None:
+    log, space = served.connection.log, served.connection.space
+    words = LiveWords(2, CommandId("first"), (Text("Once "),))
+    feeds = served.spaces.get("local").feeds
+    async with asyncio.timeout(20):
+        stream = feeds.follow(agent, 2)
+        await anext(stream)
+        assert await log.save_words(space, agent, 2, words, None)
+        assert (await anext(stream)).startswith(b"id: 2.5\n")
+        async with served.client() as client:
+            await client.post(f"/v1/agents/{agent}/commands/mark", json={"args": "A"})
+        piece = await anext(stream)
+        assert piece.startswith(b"id: 3\nevent: mark.set\n")
+        assert piece.endswith(b"\n\nid: 3.5\n\n")
+        more = LiveWords(2, CommandId("more"), (Text("Once upon"),))
+        assert await log.save_words(space, agent, 2, more, words.command)
+        again = feeds.follow(agent, 3, 5)
+        await anext(again)
+        for each in (stream, again):
+            piece = await anext(each)
+            assert piece.startswith(b"id: 3.9\nevent: delta\n")
+            assert b'"text":"upon"' in piece
+            await each.aclose()
+
+
+async def test_a_follower_that_was_away_when_a_reply_ended_gets_the_next_one_whole(
+    served: Served, agent: AgentId
+) -> None:
+    log, space = served.connection.log, served.connection.space
+    feeds = served.spaces.get("local").feeds
+    words = LiveWords(2, CommandId("first"), (Text("Once upon a time"),))
+    assert await log.save_words(space, agent, 2, words, None)
+    gone = feeds.follow(agent, 2)
+    async with asyncio.timeout(20):
+        await anext(gone)
+        assert (await anext(gone)).startswith(b"id: 2.16\n")
+        await gone.aclose()
+        async with open(served.connection.log) as db:
+            await (await db.get(agent)).kill()
+        back = feeds.follow(agent, 2, 16)
+        await anext(back)
+        piece = await anext(back)
+    await back.aclose()
+    assert b"agent.killed" in piece
+    assert b"\nid: 3.16\n" not in piece
+
+
+async def test_each_piece_of_a_reply_has_its_place(served: Served, agent: AgentId) -> None:
+    log, space = served.connection.log, served.connection.space
+    parts = (Thinking("Hm."), Text("Once"))
+    assert await log.save_words(space, agent, 2, LiveWords(2, CommandId("w"), parts), None)
+    stream = served.spaces.get("local").feeds.follow(agent, 2)
+    async with asyncio.timeout(20):
+        await anext(stream)
+        piece = await anext(stream)
+    await stream.aclose()
+    assert re.findall(rb"^id: (\S+)$", piece, re.MULTILINE) == [b"2.3", b"2.7"]

@@ -3,7 +3,8 @@
 An event is encoded once. A follower names the last version that it has and gets every later event
 once, in order: from memory if it is recent, else from the log. Words of a reply that is arriving
 come as messages `delta`. Their id is the last version, a point, and how much of the reply has come,
-so that a follower which connects again gets the rest.
+so that a follower which connects again gets the rest. An event that comes in between moves the
+version, so an id without data follows it.
 
 Server-sent events of a whole space: one reader of the log serves all who follow the space.
 
@@ -80,7 +81,6 @@ class AgentFeeds:
 
         `words` is how much the follower has of the reply that was arriving at that version.
         """
-        since = after
         feed = self._feeds.get(agent)
         if feed is None:
             feed = self._feeds[agent] = _Feed(self, self._log, self._space, agent)
@@ -97,15 +97,21 @@ class AgentFeeds:
                     shown = wait
                     if message := wait.message():
                         yield message
-                messages, after = feed.after(after)
+                before = after
+                messages, after = feed.after(before)
+                ended = feed.words_ended > before
                 if messages is None:
                     page = await self._log.read(self._space, agent, after + 1, limit=_PAGE)
                     messages = b"".join(_message(recorded) for recorded in page)
+                    ended = any(isinstance(recorded.event, _ENDS_WORDS) for recorded in page)
                     after = page[-1].version if page else after
                     if not page:  # the feed is about to have it
                         await asyncio.sleep(_AGAIN)
+                words = 0 if ended else words
                 if not messages:
-                    messages, since, words = feed.words_after(after, since, words)
+                    messages, words = feed.words_after(after, words)
+                elif words:
+                    messages += b"id: %d.%d\n\n" % (after, words)
                 if messages:
                     yield messages
                 elif feed.count == seen and not await feed.changed():
@@ -161,6 +167,8 @@ class _Feed:
         self._loop = asyncio.get_running_loop()
         self._joined: dict[int, bytes] = {}
         self._words: LiveWords | None = None
+        self.words_ended = 0
+        """The version of the newest event that ended a reply: words before it are of another."""
         self._deltas: dict[tuple[int, int], bytes] = {}
         self.followers = 0
         self.count = 0
@@ -186,25 +194,22 @@ class _Feed:
             self._joined[version] = joined
         return joined, last
 
-    def words_after(self, version: int, since: int, size: int) -> tuple[bytes, int, int]:
-        """The messages of the words that a follower at a version does not have.
+    def words_after(self, version: int, size: int) -> tuple[bytes, int]:
+        """The messages of the words that a follower at a version, with so much, does not have.
 
-        Also returns the version of the words that it has then, and how much that is.
+        Also returns how much it has then.
         """
         words = self._words
         if words is None or words.asked > version:
-            return b"", since, size
-        if words.asked > since:
-            since, size = words.asked, 0  # what it has is of an earlier reply
+            return b"", size
         messages = self._deltas.get((version, size))
         if messages is None:
-            place = f"{version}.{words.size}"
-            deltas = words.after(size, version)
             messages = b"".join(
-                sse_message("delta", each, place if each is deltas[-1] else None) for each in deltas
+                sse_message("delta", each, f"{version}.{each.size}")
+                for each in words.after(size, version)
             )
             self._deltas[version, size] = messages
-        return messages, since, max(size, words.size)
+        return messages, max(size, words.size)
 
     def add(self, what: events.Recorded | LiveWords) -> None:
         """Takes a new event, or the words of a reply that is arriving."""
@@ -215,6 +220,7 @@ class _Feed:
         recorded = what
         if isinstance(recorded.event, _ENDS_WORDS):
             self._words = None
+            self.words_ended = recorded.version
         if isinstance(recorded.event, events.WordsErased):
             self._newest.clear()  # earlier events are not what they were
         self._newest.append((recorded.version, _message(recorded)))
