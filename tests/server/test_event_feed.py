@@ -2,12 +2,14 @@
 
 import asyncio
 import re
+from collections.abc import AsyncGenerator
 
 import msgspec
 import pytest
 
 from sapwood.api import open
 from sapwood.core.content import Text, Thinking
+from sapwood.core.errors import LogError
 from sapwood.core.ids import AgentId, CommandId
 from sapwood.core.live_words import LiveWords
 from sapwood.core.model_calls import RetryWait
@@ -185,3 +187,57 @@ async def test_each_piece_of_a_reply_has_its_place(served: Served, agent: AgentI
         piece = await anext(stream)
     await stream.aclose()
     assert re.findall(rb"^id: (\S+)$", piece, re.MULTILINE) == [b"2.3", b"2.7"]
+
+
+async def test_a_feed_that_cannot_be_read_ends_and_the_next_follower_has_a_new_one(
+    served: Served,
+    agent: AgentId,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    feeds, log = served.spaces.get("local").feeds, served.connection.log
+
+    async def broken(*_: object) -> AsyncGenerator[object]:
+        raise LogError("The disk failed.")
+        yield
+
+    async with asyncio.timeout(20):
+        with monkeypatch.context() as patch:
+            patch.setattr(log, "watch", broken)
+            streams = [feeds.follow(agent, 2) for _ in range(2)]
+            for each in streams:
+                assert [piece async for piece in each] == [b"retry: 1000\n\n"]
+        again = feeds.follow(agent, 2)
+        await anext(again)
+        async with served.client() as client:
+            await client.post(f"/v1/agents/{agent}/commands/mark", json={"args": "A"})
+        assert (await anext(again)).startswith(b"id: 3\n")
+        await again.aclose()
+    assert "The disk failed." in caplog.text
+
+
+async def test_an_agent_that_is_made_anew_after_its_erasure_shows_nothing_of_the_erased_one(
+    served: Served,
+) -> None:
+    app, agent = served.spaces.get("local"), AgentId("chat")
+    async with asyncio.timeout(20), open(served.connection.log) as db:
+        await (await db.start(id=agent)).record("The heron is blue.", "It is.")
+        old = app.feeds.follow(agent, 1, created=await created(served, agent))
+        await anext(old)
+        assert b"heron" in await anext(old)
+        await (await db.get(agent)).erase()
+        await (await db.start(id=agent)).record("Hello.", "Hi.")
+        new = app.feeds.follow(agent, 1, created=await created(served, agent))
+        await anext(new)
+        piece = await anext(new)
+        assert b"Hello." in piece
+        assert b"heron" not in piece
+        assert [each async for each in old] == []
+        await new.aclose()
+
+
+async def created(served: Served, agent: AgentId) -> int:
+    """When an agent was created."""
+    summary = await served.connection.log.summary(served.connection.space, agent)
+    assert summary is not None
+    return summary.created
