@@ -31,6 +31,7 @@ from sapwood.core.model_calls import RetryWait
 from sapwood.display.json_values import agent_value, event_value
 from sapwood.metrics import METRICS
 from sapwood.turns.log import Log
+from sapwood_server.recent_erasures import erased_within
 
 _KEPT = 512
 _PAGE = 200
@@ -331,6 +332,8 @@ _SPACE_FEED_KEPT = 2_048
 _SPACE_FEED_TOGETHER = 0.1
 _SECONDS = 30.0
 """How long an event is kept in memory, so that nothing stays there that was erased."""
+_CLOCKS_DIFFER = 60.0
+"""Seconds by which the clock of a process that erases may be behind."""
 
 
 class _Kept(Struct, frozen=True):
@@ -377,8 +380,11 @@ class SpaceFeed:
             place = place if after is None else after
             if after is None:
                 yield b"id: %d\nevent: start\ndata: {}\n\n" % place.events
+            elif self._newest:
+                await self._forget_if_erased()
             while self._is_read_by(reader):
                 seen = self._count
+                self._forget_old()
                 if place.position or place.events < self._start:
                     page = await self._page(place)
                 else:
@@ -405,6 +411,18 @@ class SpaceFeed:
         """Forgets the oldest events: who asks for them reads the log."""
         for _ in range(count):
             self._start = self._newest.popleft().after
+        if not self._newest:
+            self._shown.clear()
+
+    def _forget_old(self) -> None:
+        oldest, newest = asyncio.get_running_loop().time() - _SECONDS, self._newest
+        while newest and (newest[0].at < oldest or len(newest) > _SPACE_FEED_KEPT):
+            self._forget(1)
+
+    async def _forget_if_erased(self) -> None:
+        """Forgets all events if some that are kept may be of an agent that was erased."""
+        if await erased_within(self._log, self._space, _SECONDS + _CLOCKS_DIFFER):
+            self._forget(len(self._newest))
 
     async def _stop(self) -> None:
         if (reader := self._reader) is not None:
@@ -479,9 +497,7 @@ class SpaceFeed:
                 self._forget(len(self._newest))  # earlier events are not what they were
             self._newest.append(_kept(each, loop.time()))
             _measure_lag(each.recorded, began)
-            oldest = loop.time() - _SECONDS
-            old = sum(kept.at < oldest for kept in self._newest)
-            self._forget(max(old, len(self._newest) - _SPACE_FEED_KEPT))
+            self._forget_old()
             if waking is None or waking.when() <= loop.time():
                 waking = loop.call_later(_SPACE_FEED_TOGETHER, self._wake)
 
