@@ -35,6 +35,7 @@ from sapwood_server.access.request_checks import (
     AllowedHosts,
     check_origin,
     checked_origins,
+    is_encrypted,
     is_loopback,
     read_json,
 )
@@ -372,7 +373,7 @@ def _public_routes(guards: Guards) -> list[Route]:
             max_age=30 * 86_400,
             httponly=True,
             samesite="strict",
-            secure=request.url.scheme == "https",
+            secure=is_encrypted(request),
             path="/",
         )
         return response
