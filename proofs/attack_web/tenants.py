@@ -161,6 +161,21 @@ def approved_command(site: Hosted) -> None:
     assert SECRET[::-1] not in log, log[-300:]
 
 
+def queued_command(site: Hosted) -> None:
+    """A writer has the queue run a command that it may not run itself."""
+    token = site.token()
+    agent = json.loads(site.post(token, "/v1/agents", {"has_prompt": False}).body)["agent"]
+    path = f"/v1/agents/{agent}"
+    for text in ("/permissions all", "/config budget_cost 100000", "/none\n/permissions all"):
+        site.post(token, f"{path}/queue", {"text": text})
+        site.give(token, "QueuePrompt", agent=agent, entry=text, text=text)
+        site.post(token, f"{path}/queue/next", {})
+        site.post(token, f"{path}/submissions", {"text": "Hello.", "waits": True})
+    log = send(site.target, "GET", f"{path}/log", token=token).body
+    assert "Hello." in log, log[-300:]
+    assert "settings.changed" not in log, log[-300:]
+
+
 def transcript_as_origin(site: Hosted) -> None:
     """A transcript of the machine, named as the origin of a conversation (X2)."""
     file = site.work / "rollout.jsonl"
@@ -425,6 +440,7 @@ TENANT_ATTACKS: tuple[Callable[[Hosted], None], ...] = (
     folder_of_route,
     approved_path,
     approved_command,
+    queued_command,
     transcript_as_origin,
     sessions_of_the_machine,
     metrics_of_others,

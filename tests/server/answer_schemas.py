@@ -42,16 +42,20 @@ async def check_answer(answer: httpx2.Response) -> None:
 @cache
 def _described() -> list[tuple[re.Pattern[str], Endpoint]]:
     return [
-        (re.compile(re.sub(r"\{\w+\}", "[^/]+", each.path)), each)
+        (re.compile(re.sub(r"\{\w+(:path)?\}", _part, each.path)), each)
         for each in endpoints(OpenStreams(1))
         if each.is_described
     ]
 
 
+def _part(parameter: re.Match[str]) -> str:
+    return ".+" if parameter[1] else "[^/]+"
+
+
 def _operation(method: str, path: str) -> dict[str, Any] | None:
     for pattern, each in _described():
         if each.method == method and pattern.fullmatch(path):
-            return document()["paths"][each.path][method.lower()]
+            return document()["paths"][each.template][method.lower()]
     return None
 
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator
 import pytest
 from starlette.responses import Response, StreamingResponse
 
+from sapwood.api import open
 from sapwood.core.events import MarkSet, Recorded
 from sapwood.core.ids import AgentId, CommandId
 from sapwood_server.answered_requests import AnsweredRequests, RequestContent
@@ -56,7 +57,7 @@ async def test_a_server_that_was_restarted_still_carries_a_command_out_once(
     async with served.client() as client:
         path = f"/v1/agents/{agent}/commands/fork"
         first = await client.post(path, json={"id": "f"})
-        served.spaces.answered.forget()
+        served.spaces.answered.forget("local")
         again = await client.post(path, json={"id": "f"})
     assert again.json()["message"] == first.json()["message"]
     assert again.json()["answer"]["type"] == "Changed"
@@ -79,7 +80,7 @@ async def test_the_same_id_for_anything_else_is_refused(served: Served, restarte
         before = await _events(served, one, two)
         for path, body in others:
             if restarted:
-                served.spaces.answered.forget()
+                served.spaces.answered.forget("local")
             answer = await client.post(path, json={**body, "id": "m"})
             assert answer.status_code == 409, path
             assert answer.json()["refusal"] == "CommandIdUsed"
@@ -162,3 +163,39 @@ async def _count(served: Served) -> int:
 async def _events(served: Served, *agents: AgentId) -> list[Recorded]:
     log, space = served.connection.log, served.connection.space
     return [each for agent in agents for each in await log.read(space, agent)]
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+async def test_an_answer_with_words_of_an_erased_agent_is_not_given_again(
+    served: Served, elsewhere: bool
+) -> None:
+    erased = await record(served.connection, ("The heron is blue.", "It is."))
+    other = await record(served.connection, ("Hello.", "Hi."))
+    own = (f"/v1/agents/{erased}/commands/context", {"id": "one"})
+    found = (f"/v1/agents/{other}/commands/recall", {"args": "heron", "id": "two"})
+    async with served.client() as client:
+        first = [await client.post(path, json=body) for path, body in (own, found)]
+        again = [await client.post(path, json=body) for path, body in (own, found)]
+        if elsewhere:
+            async with open(served.connection.log) as db:
+                await (await db.get(erased)).erase()
+        else:
+            await client.delete(f"/v1/agents/{erased}")
+        later = [await client.post(path, json=body) for path, body in (own, found)]
+    assert [each.json() for each in again] == [each.json() for each in first]
+    assert "heron" in first[1].text
+    assert later[0].status_code == 404
+    assert later[1].is_success
+    assert "The heron" not in later[1].text
+
+
+async def test_an_erasure_makes_no_command_act_twice(served: Served) -> None:
+    erased = await record(served.connection, ("Hello.", "Hi."))
+    agent = await record(served.connection, ("Hello.", "Hi."))
+    async with served.client() as client:
+        path = f"/v1/agents/{agent}/commands/fork"
+        first = await client.post(path, json={"id": "f"})
+        await client.delete(f"/v1/agents/{erased}")
+        again = await client.post(path, json={"id": "f"})
+    assert again.json()["message"] == first.json()["message"]
+    assert await _count(served) == 2

@@ -306,3 +306,19 @@ async def test_a_token_keeps_a_limited_number_of_browsers_signed_in(served: Serv
             for value in (cookies[0], cookies[-1])
         ]
     assert (oldest.status_code, newest.status_code) == (401, 200)
+
+
+@pytest.mark.parametrize(
+    ("origin", "secure"), [("https://127.0.0.1:8420", True), ("http://127.0.0.1:8420", False)]
+)
+async def test_a_cookie_that_a_page_got_by_https_is_never_sent_without(
+    served: Served, origin: str, secure: bool
+) -> None:
+    """A proxy ends the encryption, so only the page knows of it."""
+    given = [served.identities.one_time_token]
+    async with served.client() as person:
+        given.append((await person.post("/v1/pairing", json={})).json()["code"])
+    async with served.plain_client({"Origin": origin}) as client:
+        signed = [await client.post("/sign-in", json={"token": each}) for each in given]
+    for each in signed:
+        assert ("; Secure" in each.headers["set-cookie"]) is secure

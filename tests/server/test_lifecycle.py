@@ -1,5 +1,7 @@
 """Owners, labels, erasure and retention over HTTP."""
 
+from urllib.parse import quote
+
 import pytest
 
 from sapwood.core.ids import Space
@@ -58,3 +60,24 @@ async def test_idle_conversations_are_listed_before_they_are_erased(served: Serv
     assert [each["root"]["agent"] for each in listed["conversations"]] == [agent]
     assert (listed["erased"], erased["erased"]) == (0, 1)
     assert (gone.status_code, missing.status_code) == (404, 422)
+
+
+@pytest.mark.parametrize("owner", ["team/ada", "/", "a//b/", "50% of ?x=1#y", "ада"])
+async def test_an_owner_may_have_any_text(served: Served, owner: str) -> None:
+    async with served.client() as client:
+        made = [await client.post("/v1/agents", json={"owner": each}) for each in (owner, "team")]
+        erased = await client.delete(f"/v1/owners/{quote(owner, safe='')}")
+        left = (await client.get("/v1/agents")).json()["agents"]
+    assert erased.status_code == 200, erased.text
+    assert erased.json()["agents"] == 1
+    assert [each["agent"] for each in left] == [made[1].json()["agent"]]
+
+
+async def test_no_owner_is_not_every_owner(served: Served) -> None:
+    async with served.client() as client:
+        await client.post("/v1/agents", json={"owner": "ada"})
+        await client.post("/v1/agents", json={})
+        refused = [await client.delete(path) for path in ("/v1/owners/", "/v1/owners")]
+        left = (await client.get("/v1/agents")).json()["agents"]
+    assert [each.status_code for each in refused] == [404, 404]
+    assert len(left) == 2

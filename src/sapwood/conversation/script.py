@@ -49,6 +49,7 @@ class TextStep(Struct, frozen=True):
     files: tuple[File, ...] = ()
     confirm: ClassVar[str] = ""
     slow: ClassVar[bool] = False
+    scope: ClassVar[Scope] = "write"
 
     @property
     def parts(self) -> tuple[PromptPart, ...]:
@@ -139,6 +140,20 @@ def parse(
     else:
         _flush(said, steps)
     return _with_goals(steps)
+
+
+def scopes_to_send(queued: str) -> frozenset[Scope]:
+    """What a token for the server must allow to queue this text, or to send it from the queue.
+
+    A custom command that is there when the text is queued may be gone when it is sent, so what
+    counts is what the text does without it. A text that cannot be parsed does nothing.
+
+    >>> sorted(scopes_to_send("/mark A\\n/permissions all"))
+    ['approve', 'write']
+    """
+    script = parse(queued)
+    steps = () if isinstance(script, Refusal) else script
+    return frozenset({"write", *(each.scope for each in steps)})
 
 
 def names_no_command(submission: str) -> str:

@@ -6,7 +6,7 @@ its turn has ended, so that a script runs in the order in which it was written.
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 
 from sapwood.conversation.answers import ConversationStarted
 from sapwood.conversation.prompt_files import names_files, with_named_files
@@ -42,14 +42,23 @@ class ConversationSession:
 
     `reset_at` is when the limit of a provider resets at which the last turn failed, while something
     waits for it to ask again; else 0. Until then submissions are queued.
+
+    `may_send` says whether the person may send a text of the queue, which anybody may have put
+    there. One that they may not send stays, and so does what is behind it.
     """
 
     def __init__(
-        self, service: ConversationService, folder: str, agent: AgentId | None = None
+        self,
+        service: ConversationService,
+        folder: str,
+        agent: AgentId | None = None,
+        *,
+        may_send: Callable[[str], bool] = lambda _: True,
     ) -> None:
         self.service = service
         self.folder = folder
         self.agent = agent
+        self._may_send = may_send
         self._rest: deque[Script] = deque()
         self._sending = asyncio.Lock()
         """Held from the first step of a script until its prompt has opened a turn."""
@@ -170,6 +179,8 @@ class ConversationSession:
                 if isinstance(outcome.answer, Refusal):
                     return
             while not self._rest and not await self.is_working() and (queue := await self.queue()):
+                if not self._may_send(queue[0].text):
+                    return
                 outcome = None
                 async for outcome in self._send_queued(queue[0]):
                     yield outcome

@@ -17,7 +17,7 @@ from starlette.responses import Response, StreamingResponse
 from sapwood.core.errors import RefusedError
 from sapwood.core.refusals import CommandIdUsed
 
-_SECONDS = 600.0
+KEPT_SECONDS = 600.0
 _MAX_ANSWERS = 10_000
 _MAX_BYTES = 32_000_000
 
@@ -32,7 +32,7 @@ class RequestContent(Struct, frozen=True):
 class AnsweredRequests:
     """The first answers of one process, by space and id. The oldest are forgotten first."""
 
-    def __init__(self, seconds: float = _SECONDS) -> None:
+    def __init__(self, seconds: float = KEPT_SECONDS) -> None:
         self._seconds = seconds
         self._answers: OrderedDict[tuple[str, str], _Answered] = OrderedDict()
         self._running: dict[tuple[str, str], _Running] = {}
@@ -74,10 +74,17 @@ class AnsweredRequests:
             del self._running[key]
             settled.set_result(kept)
 
-    def forget(self) -> None:
-        """Forgets all answers, as a restart of the process does."""
-        self._answers.clear()
-        self._bytes = 0
+    def has(self, space: str, id: str) -> bool:
+        """Whether the answer to the request with this id is kept."""
+        return self._known((space, id)) is not None
+
+    def forget(self, space: str) -> None:
+        """Forgets all answers of a space, as a restart of the process does.
+
+        What was carried out is known to the log, so nothing is carried out twice.
+        """
+        for key in [key for key in self._answers if key[0] == space]:
+            self._bytes -= len(self._answers.pop(key).response.body)
 
     def _known(self, key: tuple[str, str]) -> "_Answered | None":
         now = time.monotonic()

@@ -35,10 +35,12 @@ from sapwood_server.access.request_checks import (
     AllowedHosts,
     check_origin,
     checked_origins,
+    is_encrypted,
     is_loopback,
     read_json,
 )
 from sapwood_server.access.stream_access import StreamAccess
+from sapwood_server.answered_requests import KEPT_SECONDS
 from sapwood_server.page.api_html import api_html
 from sapwood_server.page.page_html import problem_page, sign_in_page
 from sapwood_server.page.pages import page_endpoints
@@ -47,6 +49,7 @@ from sapwood_server.protocols import openai_conversations
 from sapwood_server.protocols.ag_ui_api import ag_ui_endpoints
 from sapwood_server.protocols.mcp_api import mcp_endpoints
 from sapwood_server.protocols.openai_responses import response_endpoints
+from sapwood_server.recent_erasures import erased_within
 from sapwood_server.request_context import (
     Endpoint,
     RequestBody,
@@ -187,7 +190,20 @@ class AuthenticatedEndpoint:
                 return problem.response()
 
         content = await exchange.content()
+        await self._forget_answers_with_erased_words(exchange, given)
         return await spaces.answered.once(principal.space, given, content, answer)
+
+    async def _forget_answers_with_erased_words(self, exchange: RequestContext, id: str) -> None:
+        """Forgets the answers of the space if something was erased since the first was kept.
+
+        An answer can have words of any agent of the space, such as what a search found. The time is
+        doubled because the clock of a process that erases may be behind.
+        """
+        answered, connection = self._guards.spaces.answered, exchange.space.connection
+        if answered.has(connection.space, id) and await erased_within(
+            connection.log, connection.space, 2 * KEPT_SECONDS
+        ):
+            answered.forget(connection.space)
 
 
 class PublicEndpoint:
@@ -357,7 +373,7 @@ def _public_routes(guards: Guards) -> list[Route]:
             max_age=30 * 86_400,
             httponly=True,
             samesite="strict",
-            secure=request.url.scheme == "https",
+            secure=is_encrypted(request),
             path="/",
         )
         return response

@@ -3,7 +3,8 @@
 An event is encoded once. A follower names the last version that it has and gets every later event
 once, in order: from memory if it is recent, else from the log. Words of a reply that is arriving
 come as messages `delta`. Their id is the last version, a point, and how much of the reply has come,
-so that a follower which connects again gets the rest.
+so that a follower which connects again gets the rest. An event that comes in between moves the
+version, so an id without data follows it.
 
 Server-sent events of a whole space: one reader of the log serves all who follow the space.
 
@@ -12,9 +13,10 @@ that changed. A follower names the last cursor that it has and gets everything a
 """
 
 import asyncio
+import logging
 import time
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing, suppress
 
 import msgspec
@@ -29,6 +31,7 @@ from sapwood.core.model_calls import RetryWait
 from sapwood.display.json_values import agent_value, event_value
 from sapwood.metrics import METRICS
 from sapwood.turns.log import Log
+from sapwood_server.recent_erasures import erased_within
 
 _KEPT = 512
 _PAGE = 200
@@ -44,6 +47,7 @@ _ENDS_WORDS = (
 _BEAT = 15.0
 _AGAIN = 0.5
 
+_log = logging.getLogger("sapwood.server")
 _encode = msgspec.json.Encoder(enc_hook=str).encode
 
 
@@ -75,15 +79,20 @@ class AgentFeeds:
         """Seconds for which events are collected now."""
         return min(_MAX_DELAY, _TOGETHER + self._followers / _FOLLOWERS)
 
-    async def follow(self, agent: AgentId, after: int, words: int = 0) -> AsyncGenerator[bytes]:
+    async def follow(
+        self, agent: AgentId, after: int, words: int = 0, *, created: int = 0
+    ) -> AsyncGenerator[bytes]:
         """Yields the messages of all events after a version, and a comment in times of silence.
 
         `words` is how much the follower has of the reply that was arriving at that version.
+        `created` is when the agent was created: one that was made anew after its erasure is
+        another. Ends if the events cannot be read here any more: followers connect again.
         """
-        since = after
         feed = self._feeds.get(agent)
-        if feed is None:
-            feed = self._feeds[agent] = _Feed(self, self._log, self._space, agent)
+        if feed is None or feed.ended or feed.created != created:
+            if feed is not None:
+                feed.end()
+            feed = self._feeds[agent] = _Feed(self, self._log, self._space, agent, created)
         feed.followers += 1
         self._followers += 1
         if self._beating is None:
@@ -91,21 +100,27 @@ class AgentFeeds:
         try:
             yield b"retry: 1000\n\n"
             shown: _Wait | None = None
-            while not self.closing and not feed.moved:
+            while not self.closing and not feed.ended:
                 seen = feed.count
                 if (wait := self._waits.get(agent)) is not None and wait is not shown:
                     shown = wait
                     if message := wait.message():
                         yield message
-                messages, after = feed.after(after)
+                before = after
+                messages, after = feed.after(before)
+                ended = feed.words_ended > before
                 if messages is None:
                     page = await self._log.read(self._space, agent, after + 1, limit=_PAGE)
                     messages = b"".join(_message(recorded) for recorded in page)
+                    ended = any(isinstance(recorded.event, _ENDS_WORDS) for recorded in page)
                     after = page[-1].version if page else after
                     if not page:  # the feed is about to have it
                         await asyncio.sleep(_AGAIN)
+                words = 0 if ended else words
                 if not messages:
-                    messages, since, words = feed.words_after(after, since, words)
+                    messages, words = feed.words_after(after, words)
+                elif words:
+                    messages += b"id: %d.%d\n\n" % (after, words)
                 if messages:
                     yield messages
                 elif feed.count == seen and not await feed.changed():
@@ -113,8 +128,9 @@ class AgentFeeds:
         finally:
             feed.followers -= 1
             self._followers -= 1
-            if not feed.followers and self._feeds.get(agent) is feed:
-                del self._feeds[agent]
+            if not feed.followers:
+                if self._feeds.get(agent) is feed:
+                    del self._feeds[agent]
                 await feed.close()
 
     def close(self) -> None:
@@ -151,21 +167,26 @@ class _Wait(Struct, frozen=True):
 class _Feed:
     """The newest events of one agent, encoded; `count` grows whenever there are more."""
 
-    def __init__(self, feeds: AgentFeeds, log: Log, space: Space, agent: AgentId) -> None:
+    def __init__(
+        self, feeds: AgentFeeds, log: Log, space: Space, agent: AgentId, created: int
+    ) -> None:
         self._feeds = feeds
         self._log = log
         self._space = space
         self._agent = agent
+        self.created = created
         self._newest: deque[tuple[int, bytes]] = deque(maxlen=_KEPT)
         self._waiting: list[asyncio.Future[bool]] = []
         self._loop = asyncio.get_running_loop()
         self._joined: dict[int, bytes] = {}
         self._words: LiveWords | None = None
+        self.words_ended = 0
+        """The version of the newest event that ended a reply: words before it are of another."""
         self._deltas: dict[tuple[int, int], bytes] = {}
         self.followers = 0
         self.count = 0
-        self.moved = False
-        """Whether another cell has the space now: followers connect again, and get there."""
+        self.ended = False
+        """Whether nothing is read any more: followers connect again, perhaps to another cell."""
         self._task = asyncio.ensure_future(self._read())
 
     def after(self, version: int) -> tuple[bytes | None, int]:
@@ -186,25 +207,22 @@ class _Feed:
             self._joined[version] = joined
         return joined, last
 
-    def words_after(self, version: int, since: int, size: int) -> tuple[bytes, int, int]:
-        """The messages of the words that a follower at a version does not have.
+    def words_after(self, version: int, size: int) -> tuple[bytes, int]:
+        """The messages of the words that a follower at a version, with so much, does not have.
 
-        Also returns the version of the words that it has then, and how much that is.
+        Also returns how much it has then.
         """
         words = self._words
         if words is None or words.asked > version:
-            return b"", since, size
-        if words.asked > since:
-            since, size = words.asked, 0  # what it has is of an earlier reply
+            return b"", size
         messages = self._deltas.get((version, size))
         if messages is None:
-            place = f"{version}.{words.size}"
-            deltas = words.after(size, version)
             messages = b"".join(
-                sse_message("delta", each, place if each is deltas[-1] else None) for each in deltas
+                sse_message("delta", each, f"{version}.{each.size}")
+                for each in words.after(size, version)
             )
             self._deltas[version, size] = messages
-        return messages, since, max(size, words.size)
+        return messages, max(size, words.size)
 
     def add(self, what: events.Recorded | LiveWords) -> None:
         """Takes a new event, or the words of a reply that is arriving."""
@@ -215,6 +233,7 @@ class _Feed:
         recorded = what
         if isinstance(recorded.event, _ENDS_WORDS):
             self._words = None
+            self.words_ended = recorded.version
         if isinstance(recorded.event, events.WordsErased):
             self._newest.clear()  # earlier events are not what they were
         self._newest.append((recorded.version, _message(recorded)))
@@ -244,22 +263,19 @@ class _Feed:
             if not each.done():  # else its follower has gone
                 each.set_result(changed)
 
+    def end(self) -> None:
+        """Ends the streams of all followers."""
+        self.ended = True
+        self.wake()
+
     async def close(self) -> None:
         """Stops reading."""
         self._task.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._task
+        await asyncio.gather(self._task, return_exceptions=True)
 
     async def _read(self) -> None:
-        while True:
-            try:
-                await self._follow()
-            except LogUnavailable:
-                await asyncio.sleep(_AGAIN)
-            except SpaceMoved:
-                self.moved = True
-                self.wake()
-                return
+        await _read_until_it_fails(self._follow, f"The events of {self._agent}")
+        self.end()
 
     async def _follow(self) -> None:
         summary = await self._log.summary(self._space, self._agent)
@@ -274,6 +290,25 @@ class _Feed:
                 _measure_lag(what, began)
             if waking is None or waking.when() <= loop.time():
                 waking = loop.call_later(self._feeds.together, self.wake)
+
+
+async def _read_until_it_fails(read: Callable[[], Awaitable[None]], what: str) -> None:
+    """Reads again and again while the database is away. Returns if this cannot go on here.
+
+    Another cell has the space then, or something failed, which is logged. Followers that connect
+    again after a failure come to a new reader, but not at once.
+    """
+    while True:
+        try:
+            await read()
+        except LogUnavailable:
+            await asyncio.sleep(_AGAIN)
+        except SpaceMoved:
+            return
+        except Exception:
+            _log.exception("%s cannot be followed.", what)
+            await asyncio.sleep(_AGAIN)
+            return
 
 
 def _message(recorded: events.Recorded) -> bytes:
@@ -297,6 +332,8 @@ _SPACE_FEED_KEPT = 2_048
 _SPACE_FEED_TOGETHER = 0.1
 _SECONDS = 30.0
 """How long an event is kept in memory, so that nothing stays there that was erased."""
+_CLOCKS_DIFFER = 60.0
+"""Seconds by which the clock of a process that erases may be behind."""
 
 
 class _Kept(Struct, frozen=True):
@@ -318,12 +355,12 @@ class SpaceFeed:
         self._start = 0
         """The cursor before the first event that was kept."""
         self._reader: asyncio.Task[None] | None = None
-        self._started = asyncio.Event()
+        """Reads the log. If it ends, so do the streams of its followers; the next has a new one."""
+        self._started = False
         self._changed = asyncio.Event()
         self._count = 0
         self._followers = 0
         self._shown: dict[AgentId, tuple[int, bytes]] = {}
-        self._moved = False
         self.closing = False
 
     async def follow(self, after: Cursor | None, *, short: bool) -> AsyncGenerator[bytes]:
@@ -331,15 +368,23 @@ class SpaceFeed:
         self._followers += 1
         if self._reader is None:
             self._reader = asyncio.ensure_future(self._read())
+        reader = self._reader
         try:
             yield b"retry: 1000\n\n"
-            await self._started.wait()
+            while self._is_read_by(reader) and not self._started:
+                if not await self._wait(self._count):
+                    yield b": here\n\n"
+            if not self._is_read_by(reader):
+                return
             place = Cursor(self._start if not self._newest else self._newest[-1].after)
             place = place if after is None else after
             if after is None:
                 yield b"id: %d\nevent: start\ndata: {}\n\n" % place.events
-            while not self.closing and not self._moved:
+            elif self._newest:
+                await self._forget_if_erased()
+            while self._is_read_by(reader):
                 seen = self._count
+                self._forget_old()
                 if place.position or place.events < self._start:
                     page = await self._page(place)
                 else:
@@ -357,24 +402,41 @@ class SpaceFeed:
     def close(self) -> None:
         """Ends all streams."""
         self.closing = True
-        self._started.set()
         self._wake()
+
+    def _is_read_by(self, reader: asyncio.Task[None]) -> bool:
+        return not self.closing and self._reader is reader
 
     def _forget(self, count: int) -> None:
         """Forgets the oldest events: who asks for them reads the log."""
         for _ in range(count):
             self._start = self._newest.popleft().after
+        if not self._newest:
+            self._shown.clear()
+
+    def _forget_old(self) -> None:
+        oldest, newest = asyncio.get_running_loop().time() - _SECONDS, self._newest
+        while newest and (newest[0].at < oldest or len(newest) > _SPACE_FEED_KEPT):
+            self._forget(1)
+
+    async def _forget_if_erased(self) -> None:
+        """Forgets all events if some that are kept may be of an agent that was erased."""
+        if await erased_within(self._log, self._space, _SECONDS + _CLOCKS_DIFFER):
+            self._forget(len(self._newest))
 
     async def _stop(self) -> None:
-        reader, self._reader = self._reader, None
-        self._started.clear()
+        if (reader := self._reader) is not None:
+            self._end()
+            reader.cancel()
+            await asyncio.gather(reader, return_exceptions=True)
+
+    def _end(self) -> None:
+        """Lets the next follower begin anew."""
+        self._reader = None
+        self._started = False
         self._newest.clear()
         self._shown.clear()
-        self._moved = False
-        if reader is not None:
-            reader.cancel()
-            with suppress(asyncio.CancelledError):
-                await reader
+        self._wake()
 
     async def _page(self, after: Cursor) -> list[_Kept]:
         """Events that are no longer in memory."""
@@ -416,19 +478,16 @@ class SpaceFeed:
         before.set()
 
     async def _read(self) -> None:
-        while True:
-            try:
-                if not self._started.is_set():
-                    self._start = (await self._log.end(self._space)).events
-                    self._started.set()
-                await self._keep(Cursor(self._newest[-1].after if self._newest else self._start))
-            except LogUnavailable:
-                await asyncio.sleep(_AGAIN)
-            except SpaceMoved:  # followers connect again, and get to the cell that has it
-                self._moved = True
-                self._started.set()
-                self._wake()
-                return
+        await _read_until_it_fails(self._keep_newest, f"The events of the space '{self._space}'")
+        if self._reader is asyncio.current_task():
+            self._end()
+
+    async def _keep_newest(self) -> None:
+        if not self._started:
+            self._start = (await self._log.end(self._space)).events
+            self._started = True
+            self._wake()
+        await self._keep(Cursor(self._newest[-1].after if self._newest else self._start))
 
     async def _keep(self, after: Cursor) -> None:
         loop, began = asyncio.get_running_loop(), time.time()
@@ -438,9 +497,7 @@ class SpaceFeed:
                 self._forget(len(self._newest))  # earlier events are not what they were
             self._newest.append(_kept(each, loop.time()))
             _measure_lag(each.recorded, began)
-            oldest = loop.time() - _SECONDS
-            old = sum(kept.at < oldest for kept in self._newest)
-            self._forget(max(old, len(self._newest) - _SPACE_FEED_KEPT))
+            self._forget_old()
             if waking is None or waking.when() <= loop.time():
                 waking = loop.call_later(_SPACE_FEED_TOGETHER, self._wake)
 

@@ -253,6 +253,11 @@ class Endpoint(Struct, frozen=True):
     """Bytes that the body may have at most."""
 
     @property
+    def template(self) -> str:
+        """The path as descriptions write it: without the sign that a parameter may have slashes."""
+        return self.path.replace(":path}", "}")
+
+    @property
     def is_described(self) -> bool:
         """Whether the route is part of the API that is promised.
 

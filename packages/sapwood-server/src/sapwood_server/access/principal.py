@@ -26,13 +26,18 @@ class Principal(Struct, frozen=True):
         """The actor of the events that this principal causes."""
         return Actor("human", self.name) if self.name else HUMAN
 
-    def require(self, scope: TokenScope) -> None:
-        """Raises `Problem` if this principal may not do it."""
-        if scope not in self.scopes:
-            raise Problem(
-                403,
-                "Scope missing",
-                f"This token does not allow '{scope}'. Ask the operator of the server for one "
-                "with that scope.",
-                fields={"scope": scope},
-            )
+    def allows(self, *scopes: TokenScope) -> bool:
+        """Whether this principal has all of these scopes."""
+        return self.scopes.issuperset(scopes)
+
+    def require(self, *scopes: TokenScope) -> None:
+        """Raises `Problem` if this principal does not have all of these scopes."""
+        for scope in scopes:
+            if scope not in self.scopes:
+                raise Problem(
+                    403,
+                    "Scope missing",
+                    f"This token does not allow '{scope}'. Ask the operator of the server for one "
+                    "with that scope.",
+                    fields={"scope": scope},
+                )

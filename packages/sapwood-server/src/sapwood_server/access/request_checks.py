@@ -108,6 +108,16 @@ def check_origin(
         )
 
 
+def is_encrypted(request: Request) -> bool:
+    """Whether a request whose origin was checked left its page by HTTPS.
+
+    The server itself speaks HTTP to a proxy that ends the encryption, so the origin of the page
+    tells it.
+    """
+    origin = request.headers.get("origin", "").lower()
+    return request.url.scheme == "https" or origin.startswith("https://")
+
+
 def _plain(origin: str) -> str:
     """An origin without its scheme: a proxy may have ended the encryption."""
     return origin.lower().partition("://")[2] or origin.lower()

@@ -100,9 +100,10 @@ class HttpSession:
             try:
                 async with aclosing(self._messages(path, last)) as messages:
                     async for message in messages:
-                        pause, deadline = _FIRST_PAUSE, self._deadline()
                         last = message.id or last
-                        yield message
+                        if message.data:  # without data, it only moves the id
+                            pause, deadline = _FIRST_PAUSE, self._deadline()
+                            yield message
             except LogUnavailable:
                 if asyncio.get_running_loop().time() > deadline:
                     raise
@@ -118,10 +119,8 @@ class HttpSession:
                     body = await answer.aread()
                     raise error_of(answer.status_code, body, self.address)
                 self._report("")
-                source = httpx2.EventSource(answer, max_event_size=None)
-                async for message in source:
-                    if message.data:
-                        yield message
+                async for message in httpx2.EventSource(answer, max_event_size=None):
+                    yield message
         except httpx2.HTTPError as error:
             self._report(_reason(error))
             raise self._away(error) from error

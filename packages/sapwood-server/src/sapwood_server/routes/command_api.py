@@ -25,6 +25,7 @@ from sapwood.conversation.script import (
     has_prompt,
     parse,
     runs_shell,
+    scopes_to_send,
     with_files,
 )
 from sapwood.conversation.service import HANDLERS, Outcome
@@ -255,7 +256,7 @@ async def _script(
 
 def _require_scopes(call: RequestContext, script: Script) -> None:
     for step in script:
-        call.principal.require(step.scope if isinstance(step, CommandStep) else "write")
+        call.principal.require(step.scope)
 
 
 async def _carry_out(call: RequestContext, agent: AgentId, script: Script) -> SubmissionDone:
@@ -329,12 +330,19 @@ class Queued(Struct, frozen=True):
     "POST", f"{_AGENT}/queue", "write", "Queue a message until the open turn ends", statuses=(202,)
 )
 async def queue_prompt(call: RequestContext, agent: AgentId, body: QueueBody) -> Queued:
-    """Keeps a text until the open turn has ended; any screen sends it then."""
+    """Keeps a text until the open turn has ended; any screen sends it then.
+
+    A command needs the scope to run it.
+    """
     return Queued(await _queue(call, agent, body.text))
 
 
 async def _queue(call: RequestContext, agent: AgentId, text: str) -> str:
-    """Queues a text. The id of the entry stays free for the command that sends it."""
+    """Queues a text. The id of the entry stays free for the command that sends it.
+
+    Raises `Problem` if the principal may not run the commands in it.
+    """
+    call.principal.require(*scopes_to_send(text))
     entry = await call.command_id() or secrets.token_hex(6)
     command = QueuePrompt(agent, entry, text)
     await call.service.dispatch(command, call.principal.actor, command_id=f"{entry}:queue")
@@ -376,9 +384,12 @@ async def send_queued(call: RequestContext, agent: AgentId, body: SendQueuedBody
     """Sends the first text of the queue if no turn is open.
 
     With `ended`, because a turn ended: then nothing is sent after an interrupted one. A script is
-    left to a screen, which waits for the turn of each of its prompts.
+    left to a screen, which waits for the turn of each of its prompts. A command needs the scope to
+    run it.
     """
-    session = ConversationSession(call.service, "", agent)
+    session = await _session(call)
+    for first in (await session.queue())[:1]:
+        call.principal.require(*scopes_to_send(first.text))
     if await _script_is_first(session):
         raise Problem(
             409,
@@ -395,7 +406,10 @@ async def send_queued(call: RequestContext, agent: AgentId, body: SendQueuedBody
 
 
 async def _send_held(call: RequestContext, agent: AgentId, session: ConversationSession) -> None:
-    """Sends the first text of the queue if no turn is open, because a person sent one behind it."""
+    """Sends the first text of the queue if no turn is open, because a person sent one behind it.
+
+    A command that the person may not run stays first.
+    """
     if await _script_is_first(session) or resets_soon(await session.limit_reset(), now()):
         return
     before = await _version(call, agent)
@@ -411,7 +425,12 @@ async def _script_is_first(session: ConversationSession) -> bool:
 
 
 async def _session(call: RequestContext) -> ConversationSession:
-    return ConversationSession(call.service, "", await call.agent())
+    return ConversationSession(
+        call.service,
+        "",
+        await call.agent(),
+        may_send=lambda text: call.principal.allows(*scopes_to_send(text)),
+    )
 
 
 class CommandBody(OnceBody, frozen=True, kw_only=True):

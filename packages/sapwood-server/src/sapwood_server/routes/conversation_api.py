@@ -407,7 +407,7 @@ def reading_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
         "Follow events (server-sent); Last-Event-ID resumes exactly",
         messages={"delta": (Delta,), "": (EventValue,)},
     )
-    async def follow(call: RequestContext, agent: AgentId, asked: FollowQuery) -> Response:
+    async def follow(call: RequestContext, agent: AgentSummary, asked: FollowQuery) -> Response:
         """Every event after `Last-Event-ID`, then each new one. Words come as `delta` before.
 
         A reply that is complete comes whole as `reply.added`: show it in place of its deltas. After
@@ -416,7 +416,8 @@ def reading_endpoints(streams: OpenStreams) -> tuple[Endpoint, ...]:
         place = _numbers(call.request.headers.get("last-event-id") or asked.after)
         if place is None:
             raise Problem(400, "Not a version", "Last-Event-ID must be a version of the log.")
-        return _stream(call, streams, call.space.feeds.follow(agent, *place))
+        pieces = call.space.feeds.follow(agent.agent, *place, created=agent.created)
+        return _stream(call, streams, pieces)
 
     @routes.add(
         "GET",

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Struct, structs
 from starlette.responses import Response
 
+from sapwood.conversation.script import scopes_to_send
 from sapwood.core import commands
 from sapwood.core.command_table import TABLE
 from sapwood.core.events import Actor
@@ -81,11 +82,16 @@ def _command(body: DispatchBody) -> commands.Command:
 
 
 def _require_scope(call: RequestContext, command: commands.Command) -> None:
-    """Answers to questions, changes of permissions and other folders need the scope for them."""
+    """Answers to questions, changes of permissions and other folders need the scope for them.
+
+    So does a text in the queue, which runs later as if it was typed.
+    """
     call.require_paths(command)
     match command:
         case commands.AnswerQuestion():
             call.principal.require("approve")
+        case commands.QueuePrompt(text=text):
+            call.principal.require(*scopes_to_send(text))
         case commands.Configure(change=change):
             _require_scope_of_change(call, change)
         case commands.StartAgent(settings=settings, origin=origin):

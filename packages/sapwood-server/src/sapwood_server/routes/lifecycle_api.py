@@ -19,6 +19,7 @@ from sapwood.display.json_values import AgentValue, agent_value
 from sapwood.display.quantities import iso
 from sapwood.lifecycle.erasable_log import erasable
 from sapwood.lifecycle.retention import RetentionRule, idle_conversations
+from sapwood_server.problems import Problem
 from sapwood_server.request_context import (
     OnceBody,
     RequestBody,
@@ -101,12 +102,17 @@ async def erase_agent(call: RequestContext, agent: AgentId) -> ErasureDone:
 
 @ROUTES.add(
     "DELETE",
-    "/v1/owners/{owner}",
+    "/v1/owners/{owner:path}",
     "admin",
     "Permanently erase all conversations of an owner",
 )
 async def erase_owner(call: RequestContext, owner: str) -> ErasureDone:
-    """Erases everything of an owner. Raises `RefusedError` if one conversation is held."""
+    """Erases everything of an owner. Raises `RefusedError` if one conversation is held.
+
+    Owners may have slashes. An empty one would be every owner.
+    """
+    if not owner:
+        raise Problem(404, "Owner missing", "Name the owner: DELETE /v1/owners/OWNER.")
     eraser = eraser_for(call.space.connection)
     return _record(await eraser.erase_owner(owner, by=str(call.principal.actor)))
 

@@ -50,7 +50,9 @@ def openapi_document(endpoints: Iterable[Endpoint]) -> Schema:
     schemas = _Schemas(described)
     paths: dict[str, Schema] = {}
     for endpoint in described:
-        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = _operation(endpoint, schemas)
+        paths.setdefault(endpoint.template, {})[endpoint.method.lower()] = _operation(
+            endpoint, schemas
+        )
     problem = {PROBLEM_TYPE: {"schema": schemas.of(ProblemDocument)}}
     challenge = {"WWW-Authenticate": {"schema": {"type": "string"}}}
     return {
@@ -238,7 +240,7 @@ def _response(endpoint: Endpoint, schemas: _Schemas) -> Schema:
 
 def _parameters(endpoint: Endpoint, schemas: _Schemas) -> Iterator[Schema]:
     text = {"type": "string"}
-    for name in re.findall(r"\{(\w+)\}", endpoint.path):
+    for name in re.findall(r"\{(\w+)\}", endpoint.template):
         yield {"name": name, "in": "path", "required": True, "schema": text}
     if endpoint.query is not None:
         described = schemas.queries[endpoint.query]
@@ -260,10 +262,10 @@ def _parameters(endpoint: Endpoint, schemas: _Schemas) -> Iterator[Schema]:
 
 def _tag(endpoint: Endpoint) -> str:
     """The group of a route: what its address is about."""
-    words = [each for each in endpoint.path.split("/")[2:] if not each.startswith("{")]
+    words = [each for each in endpoint.template.split("/")[2:] if not each.startswith("{")]
     return words[1] if len(words) > 1 and words[1] == "commands" else words[0]
 
 
 def _operation_id(endpoint: Endpoint) -> str:
-    words = re.findall(r"[a-z0-9]+", endpoint.path.lower().removeprefix("/v1"))
+    words = re.findall(r"[a-z0-9]+", endpoint.template.lower().removeprefix("/v1"))
     return "_".join([endpoint.method.lower(), *words])

@@ -3,7 +3,8 @@
 import { $, agent } from './page.js';
 
 const link = $('link');
-let last = 0, paused = false;
+/** The id of the last message: a version, or in the middle of a reply `VERSION.SIZE`. */
+let last = '0', paused = false;
 /** @type {AbortController | null} */
 let current = null;
 
@@ -14,7 +15,7 @@ function showLink(words, colour, sign) {
   link.lastElementChild.textContent = words;
 }
 
-/** Calls `on` with each event: its kind, its value. A `wait` is no event of the log: the provider is asked again soon. @param {number} after @param {(kind: string, value: any) => void} on */
+/** Calls `on` with each event: its kind, its value. A `wait` is no event of the log: the provider is asked again soon. @param {string} after @param {(kind: string, value: any) => void} on */
 export async function follow(after, on) {
   last = after;
   let pause = 300;
@@ -22,7 +23,7 @@ export async function follow(after, on) {
     current = new AbortController();
     try {
       const answer = await fetch(`/v1/agents/${encodeURIComponent(agent)}/events`, {
-        headers: { 'Last-Event-ID': String(last), Accept: 'text/event-stream' }, signal: current.signal, cache: 'no-store',
+        headers: { 'Last-Event-ID': last, Accept: 'text/event-stream' }, signal: current.signal, cache: 'no-store',
       });
       if (answer.status === 401 || answer.status === 404) { showLink('signed out', 'bad', '✗'); return; }
       if (!answer.ok || !answer.body) throw new Error(String(answer.status));
@@ -40,6 +41,12 @@ export async function follow(after, on) {
     await new Promise((done) => { setTimeout(done, pause); addEventListener('online', done, { once: true }); });
     pause = Math.min(5000, pause * 2);
   }
+}
+
+/** Whether an id comes after another. The parts are whole numbers: 7.20 comes after 7.9. @param {string} id @param {string} other */
+function isAfter(id, other) {
+  const [version, size = 0] = id.split('.').map(Number), [otherVersion, otherSize = 0] = other.split('.').map(Number);
+  return version > otherVersion || (version === otherVersion && size > otherSize);
 }
 
 /** @param {ReadableStreamDefaultReader<Uint8Array>} reader @param {(kind: string, value: any) => void} on */
@@ -60,10 +67,9 @@ async function read(reader, on) {
         const colon = line.indexOf(': ');
         if (colon > 0) field[line.slice(0, colon)] = line.slice(colon + 2);
       }
-      if (!field.data) continue;
-      if (field.id && Number(field.id) <= last) continue;
-      on(field.event, JSON.parse(field.data));
-      if (field.id) last = Number(field.id);
+      if (field.id && !isAfter(field.id, last)) continue;
+      if (field.data) on(field.event, JSON.parse(field.data));
+      if (field.id) last = field.id;
     }
   }
 }

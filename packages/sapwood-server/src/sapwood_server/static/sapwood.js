@@ -282,7 +282,7 @@ if (agent) {
   if (view === 'context') startContext();
   if ($('side') && !$('side').children.length) refreshSide(); else showWork();
   refreshQuestion();
-  follow(Number(body.dataset.version), on);
+  follow(String(body.dataset.version), on);
 } else {
   $('link').lastElementChild.textContent = 'ready';
 }
