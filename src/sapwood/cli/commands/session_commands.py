@@ -220,6 +220,7 @@ def _command(row: _Session, path: str) -> click.Command:
         params=[*parameters, *session_options()],
         help=f"{row.help}\n\n{row.more}{about}",
         examples=[f"{path} {example}" for example in row.examples],
+        for_people=True,
     )
 
 
