@@ -89,10 +89,12 @@ class SessionFinder:
     async def find(self, session: str = "", transcript: str = "") -> SessionTarget:
         """The transcript, else the session of that name, else the folder's current session.
 
-        Raises `NoSession` if there is none.
+        A session may be named by the path of its transcript too. Raises `NoSession` if there is
+        none.
         """
-        if transcript:
-            return Path(transcript)
+        path = transcript or os.path.expanduser(session)
+        if transcript or os.path.isfile(path):
+            return Path(path)
         return await (self._named(session) if session else self._current())
 
     async def read(self, target: SessionTarget) -> SessionInput:
@@ -145,8 +147,7 @@ class SessionFinder:
             return agent
         raise NoSession(
             f"Session '{name}' was not found in other programs or in the log. To list the sessions "
-            "in the log, type: sapwood agents --all. To read any transcript, use --transcript "
-            "FILE."
+            "in the log, type: sapwood agents --all"
         )
 
     async def _agent_named(self, name: str) -> AgentId | None:
@@ -184,7 +185,7 @@ class SessionFinder:
         titles = ", ".join(each.title for each in programs_with("sessions"))
         raise NoSession(
             f"There is no {titles} or Sapwood session in {self.folder}. "
-            "Name one with --session ID, or use --transcript FILE."
+            "Name one with --session ID, or its transcript with --session FILE."
         )
 
     def folders(self) -> list[Path]:

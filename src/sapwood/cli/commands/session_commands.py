@@ -234,8 +234,6 @@ def run_session_command(
     above = context.parent.params if context.parent else {}
     session = session or above.get("session") or ""
     transcript = above.get("transcript") or ""
-    if session and os.path.isfile(os.path.expanduser(session)):
-        session, transcript = "", os.path.expanduser(session)
     as_json = as_json or bool(above.get("as_json"))
     gc.disable()  # a session has no cycles, and the process ends soon
     try:
