@@ -92,8 +92,7 @@ class SessionFinder:
         A session may be named by the path of its transcript too. Raises `NoSession` if there is
         none.
         """
-        path = transcript or os.path.expanduser(session)
-        if transcript or os.path.isfile(path):
+        if path := transcript or _file_named(session):
             return Path(path)
         return await (self._named(session) if session else self._current())
 
@@ -246,6 +245,12 @@ def newest_session_in(folder: Path) -> FoundSession | None:
     """
     found = [each for each in (newest_session(folder), _seen_by_hooks(folder)) if each is not None]
     return max(found, key=lambda each: each.updated, default=None)
+
+
+def _file_named(name: str) -> str:
+    """The path of the file of that name; empty if there is none."""
+    path = os.path.expanduser(name)
+    return path if os.path.isfile(path) else ""
 
 
 def _seen_by_hooks(folder: Path) -> FoundSession | None:
