@@ -50,6 +50,7 @@ def _user_prompt_submit(call: HookCall) -> HookAnswer:
     session = call.session()
     if session is None or call.input.agent_id is not None:
         return HookAnswer()
+    session.memory.forget("cold")  # this prompt fills the cache; the end of the turn says anew when
     from sapwood.analysis.compaction_warning import WindowUsage, window_warning
     from sapwood.config.config_file import load_config
     from sapwood.hooks.status_line import compaction_limit
