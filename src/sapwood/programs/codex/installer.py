@@ -72,7 +72,11 @@ class _Installer:
             raise cannot_edit(path, text, "sapwood", str(error)) from error
 
     def with_values(
-        self, text: bytes, values: Mapping[str, int | bool], owned: Mapping[str, int | bool]
+        self,
+        path: Path,
+        text: bytes,
+        values: Mapping[str, int | bool],
+        owned: Mapping[str, int | bool],
     ) -> bytes:
         try:
             settings = text.decode()
@@ -83,7 +87,7 @@ class _Installer:
                 if name not in parse_toml(settings):
                     settings = with_value(settings, (name,), value)
         except (CannotEditToml, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise InstallError(f"config.toml cannot be edited: {error}.") from error
+            raise InstallError(f"{path} cannot be edited: {error}.") from error
         return settings.encode()
 
     def same_settings(self, one: bytes, other: bytes) -> bool:

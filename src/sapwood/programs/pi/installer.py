@@ -51,7 +51,11 @@ class _Installer:
         return text
 
     def with_values(
-        self, text: bytes, values: Mapping[str, int | bool], owned: Mapping[str, int | bool]
+        self,
+        path: Path,
+        text: bytes,
+        values: Mapping[str, int | bool],
+        owned: Mapping[str, int | bool],
     ) -> bytes:
         """Names with a dot are members of an object in the settings."""
         try:
@@ -60,7 +64,7 @@ class _Installer:
                 outer, _, inner = name.partition(".")
                 settings = _edited(settings, outer, inner, values.get(name), owned.get(name))
         except (CannotEditJson, UnicodeDecodeError) as error:
-            raise InstallError(f"settings.json cannot be edited: {error}.") from error
+            raise InstallError(f"{path} cannot be edited: {error}.") from error
         return settings.encode()
 
     def same_settings(self, one: bytes, other: bytes) -> bool:
