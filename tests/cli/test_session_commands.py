@@ -256,6 +256,20 @@ def test_a_summary_is_made_by_rules_and_no_model_is_called(
     assert len(boundaries(claude)[-1]) == 2
 
 
+def test_arguments_are_read_from_stdin_as_they_are(sapwood: Sapwooder, claude: ClaudeFile) -> None:
+    """As the slash commands of the plugin give them, where no shell may read them."""
+    words = '--keep 1 don\'t lose $(the) "names"\n; or the rest'
+    ran = sapwood("context", "compact", "-", "--session", SESSION, stdin=f"{words}\n")
+    assert ran.code == 0, ran.err
+    assert "Compacted 3 turns into a summary." in ran.out
+    last = json.loads(claude.path.read_text().splitlines()[-1])
+    assert 'don\'t lose $(the) "names" ; or the rest' in str(last["message"]["content"])
+    assert sapwood("mark", "-", stdin="START\n").out == "Marked 'START'.\n"
+    refused = sapwood("drop", "-", stdin="")
+    assert refused.code == Exit.FAILED
+    assert "Usage: sapwood drop" in refused.err
+
+
 def test_a_fork_is_a_new_session_of_the_same_program(
     sapwood: Sapwooder, claude: ClaudeFile
 ) -> None:
