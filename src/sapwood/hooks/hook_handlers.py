@@ -220,12 +220,16 @@ def _words_to_keep(session: WatchedSession, call: HookCall) -> str:
 
 
 def _remember_what_leaves(session: WatchedSession) -> None:
-    """Remembers the size of the context and the number of turns before a compaction."""
+    """Remembers the size of the context and the turns before a compaction.
+
+    The background process may read the transcript again when the compaction is in it.
+    """
     from sapwood.hooks.prepared_context import last_prepared
 
     prepared = last_prepared(session.memory)
     session.memory.put("tokens-before", session.read(LAST_REPLY_BYTES).used or 0)
     session.memory.put("turns-before", prepared.turns if prepared else 0)
+    session.memory.put("matter-before", session.memory.get("matter"))
 
 
 def _compaction_notice(session: WatchedSession, name: str) -> str:
@@ -236,14 +240,27 @@ def _compaction_notice(session: WatchedSession, name: str) -> str:
     read = session.read(LAST_REPLY_BYTES)
     last = read.compactions[-1] if read.compactions else None
     before, turns = session.memory.number("tokens-before"), session.memory.number("turns-before")
+    kept = last.kept if last else 0
     notice = CompactionNotice(
         (last and last.before_tokens) or before,
         (last and last.after_tokens) or 0,
-        max(0, turns - (last.kept if last else 0)),
+        max(0, turns - kept),
         program(name).own_command if name else "sapwood {}",
-        session.memory.get("matter"),
+        _turns_to_bring_back(session, kept),
     )
     return f"Sapwood: {notice.describe()}"
+
+
+def _turns_to_bring_back(session: WatchedSession, kept: int) -> str:
+    """The numbers of the turns that left view and matter; if none matters, the newest that left.
+
+    The compaction `kept` the last turns as they were.
+    """
+    matter, _, in_view = session.memory.get("matter-before").partition("\n")
+    numbers = in_view.split()
+    left = numbers[: max(0, len(numbers) - kept)]
+    wanted = [number for number in matter.split() if number in left]
+    return " ".join(wanted or left[-1:])
 
 
 def _prompt_answer(session: WatchedSession, prompt: str, receiver: str) -> HookAnswer:

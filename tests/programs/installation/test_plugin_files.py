@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from sapwood.analysis.compaction_warning import CompactionNotice
+from sapwood.conversation.cut_preview import ReturnCost
 from sapwood.hooks.runner import HOOKS, SECONDS
 from sapwood.programs.installation.plugin_files import PLUGIN, plugin_files, plugin_version
+from sapwood.programs.program import Program
+from sapwood.programs.registry import programs_with
 
 _TYPED = re.compile(r"```!\s*\n?([\s\S]*?)\n?```|(?<=\s)!`([^`]+)`")
 """What Claude Code has a shell run, in the text of a command."""
@@ -149,3 +153,23 @@ def test_the_words_of_a_slash_command_reach_sapwood_as_they_are(
     assert given == wanted
     assert (folder / "stdin").read_text() == (f"{words}\n" if takes_words else "")
     assert {each.name for each in folder.iterdir()} == {"sapwood", "arguments", "stdin"}
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [each for each in programs_with("hooks") if each.own_command.startswith("/")],
+    ids=lambda agent: agent.name,
+)
+def test_notices_in_a_program_name_only_commands_that_its_plugin_has(agent: Program) -> None:
+    notices = (
+        CompactionNotice(turns=41, command=agent.own_command, matter="12 15").describe(),
+        ReturnCost(214_000, None, keep=8).sentence(agent.own_command),
+    )
+    named = re.findall(r"/sapwood:(\w+)", " ".join(notices))
+    assert named == ["undo", "bring", "clear"]
+    files = agent.installer.files(("sapwood",))
+    registered = {Path(name).stem for name in files if name.startswith("commands/")}
+    if extension := files.get("index.js", b"").decode():
+        (table,) = re.findall(r"const COMMANDS = \{(.*?)\n\};", extension, re.DOTALL)
+        registered = set(re.findall(r"^  (\w+):", table, re.MULTILINE))
+    assert set(named) <= registered
