@@ -200,13 +200,13 @@ def test_no_turn_that_a_compaction_kept_is_named_to_be_brought_back(
         for text in ("Hello.", "Let's use GeoJSON for the nests.", "Let's use SQLite for the eggs.")
     ]
     about = {"session_id": "0a1b", "transcript_path": str(file.path)}
-    caller.call("stop", **about)
-    caller.call("pre-compact", **about)
+    caller.call("stop", None, **about)
+    caller.call("pre-compact", None, **about)
     first = asked[-keep] if keep else "ffffffff"
     file.row("compaction", summary="It was cold.", firstKeptEntryId=first, tokensBefore=9_000)
     if late:
         background_work.main(str(file.path), "0a1b", "/srv/wood", caller.environ)
-    told = caller.call("session-start", **about, source="compact")["systemMessage"]
+    told = caller.call("session-start", None, **about, source="compact")["systemMessage"]
     assert "Bring" in told
     if advice:
         assert f"which costs less: /sapwood:{advice}" in told

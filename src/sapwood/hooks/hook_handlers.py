@@ -56,7 +56,8 @@ def _user_prompt_submit(call: HookCall) -> HookAnswer:
     from sapwood.hooks.status_line import compaction_limit
 
     tail = session.read(LAST_REPLY_BYTES)
-    limit = compaction_limit(call.input.program, tail.window, session.memory, call.environ)
+    name, project = call.input.program, call.project
+    limit = compaction_limit(name, tail.window, session.memory, call.environ, project)
     if not tail.used or not limit:
         return HookAnswer()
     usage = WindowUsage(tail.used, limit)
@@ -70,9 +71,10 @@ def _user_prompt_submit(call: HookCall) -> HookAnswer:
 
     prepared = prepared_for(session, call.environ)
     text = window_warning(usage, prepared.lost, prepared.remedies)
-    asks = config.compaction.automatic == "ask" and level == len(config.context.levels)
-    question = "\nAutomatic compaction is off. To compact now, type: /compact" if asks else ""
-    about = {"source": call.input.program, "session": session.session, "folder": session.folder}
+    question = ""
+    if level == len(config.context.levels) and _is_asked(call, config.compaction.automatic):
+        question = "\nAutomatic compaction is off. To compact now, type: /compact"
+    about = {"source": name, "session": session.session, "folder": session.folder}
     add_to_journal("warned", text.partition("\n")[0], **about)
     return HookAnswer(message=f"Sapwood: {text}{question}", context=text)
 
@@ -146,6 +148,16 @@ HANDLERS: Mapping[str, Callable[[HookCall], HookAnswer]] = {
     "session-end": _session_end,
 }
 """The function of each hook, by the hook's name."""
+
+
+def _is_asked(call: HookCall, everywhere: str) -> bool:
+    """Whether the user wants to be asked for compactions in this project, else `everywhere`."""
+    from sapwood.programs.installation.project_settings import chosen_automatic
+    from sapwood.programs.registry import program
+
+    name = call.input.program
+    here = chosen_automatic(program(name), call.project) if name else "on"
+    return (everywhere if here == "on" else here) == "ask"
 
 
 def _early_start_notice(session: WatchedSession, call: HookCall) -> str:

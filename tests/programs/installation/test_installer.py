@@ -413,13 +413,13 @@ def test_a_project_whose_settings_cannot_be_edited_does_not_keep_a_program_conne
     broken, whole = home / "broken", home / "whole"
     limit(agent, broken)
     limit(agent, whole)
-    path = agent.installer.project_file(broken)
+    path = agent.project_file(broken)
     text = path.read_bytes() + b"\n// a comment = \n"
     path.write_bytes(text)
     plan = plan_uninstall(agent)
     apply_uninstall(agent, plan)
     assert path.read_bytes() == text
-    assert not agent.installer.project_file(whole).exists()
+    assert not agent.project_file(whole).exists()
     assert read_record(agent.name) is None
     (note,) = plan.notes
     assert note.startswith(f"{path} cannot be edited: ")
@@ -429,7 +429,7 @@ def test_a_project_whose_settings_cannot_be_edited_does_not_keep_a_program_conne
 @BOTH
 def test_an_error_names_the_settings_file_that_cannot_be_edited(agent: Program, home: Path) -> None:
     install(agent)
-    path = agent.installer.project_file(home / "project")
+    path = agent.project_file(home / "project")
     path.parent.mkdir(parents=True)
     path.write_text("// a comment = \n")
     with pytest.raises(InstallError, match=f"^{re.escape(str(path))} cannot be edited"):

@@ -35,9 +35,6 @@ class _Installer:
     def settings_file(self, environ: Mapping[str, str]) -> Path:
         return PROGRAM.home(environ) / "settings.json"
 
-    def project_file(self, folder: Path) -> Path:
-        return folder / ".claude" / "settings.local.json"
-
     def folders(self, environ: Mapping[str, str]) -> tuple[Path, ...]:
         return (PROGRAM.home(environ) / "skills" / "sapwood",)
 

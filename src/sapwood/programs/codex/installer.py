@@ -40,9 +40,6 @@ class _Installer:
     def settings_file(self, environ: Mapping[str, str]) -> Path:
         return PROGRAM.home(environ) / "config.toml"
 
-    def project_file(self, folder: Path) -> Path:
-        return folder / ".codex" / "config.toml"
-
     def folders(self, environ: Mapping[str, str]) -> tuple[Path, ...]:
         cache = PROGRAM.home(environ) / "plugins" / "cache"
         return (cache / _MARKET / "sapwood" / plugin_version(), _plugin_copy())

@@ -112,10 +112,6 @@ class ProgramInstaller(Protocol):
         """The user's settings file that has to name Sapwood."""
         ...
 
-    def project_file(self, folder: Path) -> Path:
-        """The user's settings file for one project."""
-        ...
-
     def folders(self, environ: Mapping[str, str]) -> tuple[Path, ...]:
         """The folders that get a copy of the plugin."""
         ...

@@ -17,13 +17,16 @@ from sapwood.programs.installation.file_edits import (
 )
 from sapwood.programs.program import Program
 
+AutomaticChoice = Literal["on", "off", "ask"]
+"""Whether a program compacts by itself, or its user is asked."""
+
 
 class ProjectSettings(Struct, frozen=True):
     """A settings file of a project: its content before, the user's choice, and Sapwood's values."""
 
     before: bytes | None
     at: int = 0
-    automatic: Literal["on", "off", "ask"] = "on"
+    automatic: AutomaticChoice = "on"
     values: dict[str, int | bool] = {}
 
 
@@ -47,12 +50,18 @@ def project_record_file(agent: Program) -> Path:
     return record_file(f"{agent.name}-projects")
 
 
+def chosen_automatic(agent: Program, folder: str) -> AutomaticChoice:
+    """What the user chose for one folder; "on" if they chose nothing there."""
+    record = _records(agent).get(str(agent.project_file(Path(folder).resolve())))
+    return record.automatic if record else "on"
+
+
 def plan_project(agent: Program, folder: Path, name: str, value: object) -> ProjectPlan:
     """Plans to set `at` or `automatic` of `compaction` for one folder; None removes it.
 
     Raises `InstallError` if the settings file cannot be edited.
     """
-    path, records = agent.installer.project_file(folder), _records(agent)
+    path, records = agent.project_file(folder), _records(agent)
     current = read_bytes(path)
     old = records.get(str(path)) or ProjectSettings(current)
     at = old.at if name != "at" else value if isinstance(value, int) else 0

@@ -36,9 +36,6 @@ class _Installer:
     def settings_file(self, environ: Mapping[str, str]) -> Path:
         return PROGRAM.home(environ) / "settings.json"
 
-    def project_file(self, folder: Path) -> Path:
-        return folder / ".pi" / "settings.json"
-
     def folders(self, environ: Mapping[str, str]) -> tuple[Path, ...]:
         return (PROGRAM.home(environ) / "extensions" / "sapwood",)
 
