@@ -107,6 +107,22 @@ def test_a_program_that_cannot_be_disconnected_does_not_keep_the_other(
     assert not (home / ".claude/skills").exists()
 
 
+def test_a_project_that_cannot_be_restored_is_named_and_keeps_nothing_connected(
+    sapwood: Sapwooder, home: Path
+) -> None:
+    sapwood("install", "claude-code", "--yes")
+    sapwood("config", "set", "--project", "compaction.at", "100000")
+    settings = home / "project/.claude/settings.local.json"
+    text = settings.read_text() + "// mine\n"
+    settings.write_text(text)
+    ran = sapwood("uninstall", "--yes")
+    assert ran.code == 0, ran.err
+    assert "Removed from claude-code." in ran.out
+    assert f"{settings} cannot be edited" in ran.out
+    assert "autoCompactWindow = 133000" in ran.out
+    assert settings.read_text() == text
+
+
 def test_codex_users_are_told_to_review_the_hooks(sapwood: Sapwooder) -> None:
     assert "/hooks" in sapwood("install", "codex", "-y").out.replace("\n", " ")
 

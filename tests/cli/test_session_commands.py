@@ -230,6 +230,20 @@ def test_a_summary_is_made_by_rules_and_no_model_is_called(
     assert len(boundaries(claude.path)[-1]) == 2
 
 
+def test_arguments_are_read_from_stdin_as_they_are(sapwood: Sapwooder, claude: ClaudeFile) -> None:
+    """As the slash commands of the plugin give them, where no shell may read them."""
+    words = '--keep 1 don\'t lose $(the) "names"\n; or the rest'
+    ran = sapwood("context", "compact", "-", "--session", SESSION, stdin=f"{words}\n")
+    assert ran.code == 0, ran.err
+    assert "Compacted 3 turns into a summary." in ran.out
+    last = json.loads(claude.path.read_text().splitlines()[-1])
+    assert 'don\'t lose $(the) "names" ; or the rest' in str(last["message"]["content"])
+    assert sapwood("mark", "-", stdin="START\n").out == "Marked 'START'.\n"
+    refused = sapwood("drop", "-", stdin="")
+    assert refused.code == Exit.FAILED
+    assert "Usage: sapwood drop" in refused.err
+
+
 def test_a_fork_is_a_new_session_of_the_same_program(
     sapwood: Sapwooder, claude: ClaudeFile
 ) -> None:
@@ -300,10 +314,32 @@ def test_a_thread_of_codex_is_trimmed_and_the_trim_is_undone(
     assert in_view(sapwood, THREAD) == ["Ask 1.", "Ask 2.", "Ask 3."]
 
 
-def test_a_folder_without_a_session_is_told_what_to_do(sapwood: Sapwooder) -> None:
-    ran = sapwood("clear", "1")
+@pytest.mark.parametrize("typed", [("undo",), ("context", "undo"), ("context", "estimate")])
+def test_a_folder_without_a_session_is_told_what_to_do(
+    sapwood: Sapwooder, claude: ClaudeFile, tmp_path: Path, typed: tuple[str, ...]
+) -> None:
+    """What is told works when it is typed: the options exist, and take a transcript."""
+    here = claude.path.rename(tmp_path / "a transcript.jsonl")
+    ran = sapwood(*typed)
     assert ran.code == Exit.NO_SESSION
-    assert "--session ID" in ran.err
+    options = re.findall(r"(--\w+) (?:ID|FILE)", ran.err)
+    assert options == ["--session", "--session"]
+    for option in options:
+        again = sapwood(*typed, option, str(here))
+        assert again.code != Exit.USAGE, again.err
+        assert again.code != Exit.NO_SESSION, again.err
+
+
+@pytest.mark.parametrize(
+    "typed", [("undo", "--session"), ("restore", "--to", "codex"), ("continue", "--with", "codex")]
+)
+def test_an_unknown_session_is_answered_without_options_that_the_command_does_not_have(
+    sapwood: Sapwooder, typed: tuple[str, ...]
+) -> None:
+    ran = sapwood(*typed, "unknown")
+    assert ran.code == Exit.NO_SESSION
+    assert "sapwood agents --all" in ran.err
+    assert "--transcript" not in ran.err
 
 
 def test_nothing_to_undo_is_refused_and_changes_nothing(

@@ -2,12 +2,24 @@
 
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
+import click
 import pytest
 
+from sapwood.cli.commands.session_commands import COMMANDS, session_commands
 from scripted_model import Reply, ScriptedModel, call
 from tests.cli.calling import Sapwooder
+
+
+def _with_arguments(commands: Mapping[str, click.Command]) -> list[tuple[str, ...]]:
+    """The commands as they are typed, with an argument if they take one."""
+    return [
+        (name, "1") if any(isinstance(each, click.Argument) for each in found.params) else (name,)
+        for name, found in commands.items()
+    ]
+
 
 CHANGING = [
     ("config", "set", "permissions", '["allow shell"]'),
@@ -22,6 +34,9 @@ CHANGING = [
     ("open",),
     ("mcp", "login", "docs"),
     ("mcp", "logout", "docs"),
+    ("context", "spawn", "reviewer"),
+    *(("context", *typed) for typed in _with_arguments(session_commands(""))),
+    *_with_arguments(COMMANDS),
 ]
 
 

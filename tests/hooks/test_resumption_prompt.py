@@ -4,8 +4,10 @@ import re
 
 import pytest
 
+from sapwood.hooks import background_work
 from sapwood.tokens.counters import counter_for
 from tests.hooks.conftest import HookCaller
+from tests.programs.transcripts.writing import PiFile
 
 
 def context(answer: dict[str, dict[str, str]]) -> str:
@@ -182,3 +184,31 @@ def test_after_a_compaction_one_line_says_what_left_and_how_to_bring_it_back(
     )
     [number] = re.findall(r"which costs less: /sapwood:bring (\d+)\.", told)
     assert number == "2"
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["in time", "after the compaction"])
+@pytest.mark.parametrize(
+    ("keep", "advice"), [(0, "bring 2 3."), (1, "bring 2."), (2, "bring 1."), (3, "")]
+)
+def test_no_turn_that_a_compaction_kept_is_named_to_be_brought_back(
+    caller: HookCaller, keep: int, advice: str, late: bool
+) -> None:
+    """The background process may also read the transcript when the compaction is in it."""
+    file = PiFile(caller.home)
+    asked = [
+        (file.user(text), file.says("Done."))[0]
+        for text in ("Hello.", "Let's use GeoJSON for the nests.", "Let's use SQLite for the eggs.")
+    ]
+    about = {"session_id": "0a1b", "transcript_path": str(file.path)}
+    caller.call("stop", None, **about)
+    caller.call("pre-compact", None, **about)
+    first = asked[-keep] if keep else "ffffffff"
+    file.row("compaction", summary="It was cold.", firstKeptEntryId=first, tokensBefore=9_000)
+    if late:
+        background_work.main(str(file.path), "0a1b", "/srv/wood", caller.environ)
+    told = caller.call("session-start", None, **about, source="compact")["systemMessage"]
+    assert "Bring" in told
+    if advice:
+        assert f"which costs less: /sapwood:{advice}" in told
+    else:
+        assert "/sapwood:bring" not in told

@@ -59,3 +59,15 @@ def test_after_a_pause_it_says_what_coming_back_costs(caller: HookCaller) -> Non
     talk = caller.transcript().ask("One?").say("Yes.")
     answer = caller.call("session-start", talk, source="resume")
     assert answer == {"systemMessage": "Sapwood: 214k tokens are cold."}
+
+
+def test_a_prompt_makes_the_tokens_warm_again(caller: HookCaller) -> None:
+    memory = HookMemory(str(caller.data / "tending"), "s1")
+    memory.put("cold", "1\n214k tokens are cold.")
+    talk = caller.transcript().ask("One?").say("Yes.")
+    assert "cold" in caller.call("session-start", talk, source="resume")["systemMessage"]
+    assert "cold" in draw(caller, 47_000, 200_000)
+    caller.call("user-prompt-submit", talk, agent_id="a1")
+    assert "cold" in draw(caller, 47_000, 200_000)
+    caller.call("user-prompt-submit", talk)
+    assert draw(caller, 47_000, 200_000) == "context 47k of 200k, 24%\n"

@@ -8,6 +8,9 @@ from sapwood.analysis.chapters.chapter_builder import chapters_of
 from sapwood.analysis.prune_advice import advise_pruning
 from sapwood.context_actions.session_finder import read_transcript
 from sapwood.core.token_count import Count, show
+from sapwood.programs.installation.file_edits import apply_edits
+from sapwood.programs.installation.project_settings import plan_project
+from sapwood.programs.registry import program
 from sapwood.testing.claude_transcript import ClaudeTranscript
 from sapwood.tokens.counters import counter_for
 from tests.hooks.conftest import HookCaller
@@ -115,9 +118,60 @@ def test_codex_compacts_where_its_user_set_it(caller: HookCaller, tmp_path: Path
     (tmp_path / "config.toml").write_text("a = 1\nmodel_auto_compact_token_limit = 60_000\n")
     memory = HookMemory(str(tmp_path), "s1")
     environ = {"CODEX_HOME": str(tmp_path)}
-    assert compaction_limit("codex", 100_000, memory, environ) == 60_000
-    assert compaction_limit("codex", 50_000, memory, environ) == 50_000
-    assert compaction_limit("claude-code", None, memory, environ) is None
+    assert compaction_limit("codex", 100_000, memory, environ, "") == 60_000
+    assert compaction_limit("codex", 50_000, memory, environ, "") == 50_000
+    assert compaction_limit("claude-code", None, memory, environ, "") is None
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> str:
+    """A folder in which Claude Code compacts at 100,000 tokens, and only if its user is asked."""
+    folder = tmp_path / "a project"
+    for name, value in (("at", 100_000), ("automatic", "ask")):
+        apply_edits(list(plan_project(program("claude-code"), folder, name, value).edits))
+    return str(folder)
+
+
+def test_a_project_has_its_own_limit_in_the_status_line_and_in_warnings(
+    caller: HookCaller, project: str
+) -> None:
+    talk = grow(caller.transcript(), 95_000)
+    figures = {"total_input_tokens": 95_000, "context_window_size": 200_000}
+    places = {"cwd": "/srv/wood", "workspace": {"project_dir": project}}
+    assert b"95k of 100k, 95%" in caller.call_raw(
+        "status-line", talk, context_window=figures, **places
+    )
+    message = caller.call("user-prompt-submit", talk, cwd=project)["systemMessage"]
+    assert message.startswith("Sapwood: Context at 95 % of 100k tokens.")
+    assert message.endswith("Automatic compaction is off. To compact now, type: /compact")
+    assert read_transcript(talk.path).window == 100_000
+
+
+def test_a_project_that_is_worked_on_in_a_subfolder_has_the_same_limit(
+    caller: HookCaller, project: str
+) -> None:
+    caller.environ["CLAUDE_PROJECT_DIR"] = project
+    talk = grow(caller.transcript(), 95_000)
+    message = caller.call("user-prompt-submit", talk, cwd=f"{project}/src")["systemMessage"]
+    assert "95 % of 100k" in message
+    assert message.endswith("type: /compact")
+
+
+def test_another_project_is_not_concerned(with_window: HookCaller, project: str) -> None:
+    (with_window.home / "config.toml").write_text('[compaction]\nautomatic = "on"\n')
+    talk = grow(with_window.transcript(), 95_000)
+    message = with_window.call("user-prompt-submit", talk, cwd=f"{project} two")["systemMessage"]
+    assert "type: /compact" not in message
+
+
+def test_codex_compacts_where_it_is_set_for_a_project(caller: HookCaller, tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    (tmp_path / "config.toml").write_text("model_auto_compact_token_limit = 60_000\n")
+    apply_edits(list(plan_project(program("codex"), folder, "at", 40_000).edits))
+    environ = {"CODEX_HOME": str(tmp_path)}
+    limit = program("codex").hooks.compaction_limit
+    assert limit(environ, str(folder)) == 40_000
+    assert limit(environ, str(tmp_path)) == 60_000
 
 
 def test_the_summariser_of_claude_code_gets_what_must_be_kept(caller: HookCaller) -> None:

@@ -128,14 +128,24 @@ class _HelpedCommand(click.Command):
 
 
 class Command(_HelpedCommand):
-    """A sub-command. `hint` is the error message for unexpected extra arguments."""
+    """A sub-command. `hint` is the error message for unexpected extra arguments.
+
+    `for_people`: it changes something, below a command that otherwise reads. The tool calls of
+    models may not run it.
+    """
 
     def __init__(
-        self, *args: Any, examples: Sequence[str] = (), hint: str = "", **kwargs: Any
+        self,
+        *args: Any,
+        examples: Sequence[str] = (),
+        hint: str = "",
+        for_people: bool = False,
+        **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         self.examples = examples
         self.hint = hint
+        self._for_people = for_people
         self.params += _shared_options()
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -148,7 +158,7 @@ class Command(_HelpedCommand):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Runs the command. Raises `SapwoodError` if it is for people and a model started it."""
-        refuse_in_tool_call(ctx.command_path)
+        refuse_in_tool_call(ctx.command_path, for_people=self._for_people)
         return super().invoke(ctx)
 
 

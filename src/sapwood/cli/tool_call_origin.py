@@ -19,12 +19,8 @@ _READING = frozenset(
     "agents completion context diff do doctor export hook journal log mcp replay search "
     "show".split()
 )
+"""Commands that read. Below them, a command that changes something is declared `for_people`."""
 _READING_CONFIG = frozenset(("path", "get"))
-_CHANGING = {
-    "context": frozenset("clear rewind edit undo redo mark compact fork spawn".split()),
-    "mcp": frozenset(("login", "logout")),
-}
-"""What changes something, of commands that otherwise read."""
 
 
 class _Process(NamedTuple):
@@ -33,12 +29,14 @@ class _Process(NamedTuple):
     terminal: int
 
 
-def refuse_in_tool_call(command_path: str) -> None:
-    """Raises `SapwoodError` if the command is for people and a tool call started this process."""
+def refuse_in_tool_call(command_path: str, *, for_people: bool = False) -> None:
+    """Raises `SapwoodError` if the command is for people and a tool call started this process.
+
+    With `for_people` it is, also below a command that reads.
+    """
     words = command_path.split()
     words = words[1:] if words[:1] == ["sapwood"] else words
-    changes = words[1:2] and words[1] in _CHANGING.get(words[0], ())
-    if not words or (words[0] in _READING and not changes):
+    if not words or (words[0] in _READING and not for_people):
         return
     if words[0] == "config" and (len(words) == 1 or words[1] in _READING_CONFIG):
         return

@@ -64,7 +64,8 @@ class ContextRequest(Struct, frozen=True, forbid_unknown_fields=True):
     session: Annotated[
         str,
         Meta(
-            description="A session id, the start of one, or an agent; default: the current session"
+            description="A session id, the start of one, a transcript, or an agent; default: the "
+            "current session"
         ),
     ] = ""
     transcript: Annotated[

@@ -89,10 +89,11 @@ class SessionFinder:
     async def find(self, session: str = "", transcript: str = "") -> SessionTarget:
         """The transcript, else the session of that name, else the folder's current session.
 
-        Raises `NoSession` if there is none.
+        A session may be named by the path of its transcript too. Raises `NoSession` if there is
+        none.
         """
-        if transcript:
-            return Path(transcript)
+        if path := transcript or _file_named(session):
+            return Path(path)
         return await (self._named(session) if session else self._current())
 
     async def read(self, target: SessionTarget) -> SessionInput:
@@ -145,8 +146,7 @@ class SessionFinder:
             return agent
         raise NoSession(
             f"Session '{name}' was not found in other programs or in the log. To list the sessions "
-            "in the log, type: sapwood agents --all. To read any transcript, use --transcript "
-            "FILE."
+            "in the log, type: sapwood agents --all"
         )
 
     async def _agent_named(self, name: str) -> AgentId | None:
@@ -184,7 +184,7 @@ class SessionFinder:
         titles = ", ".join(each.title for each in programs_with("sessions"))
         raise NoSession(
             f"There is no {titles} or Sapwood session in {self.folder}. "
-            "Name one with --session ID, or use --transcript FILE."
+            "Name one with --session ID, or its transcript with --session FILE."
         )
 
     def folders(self) -> list[Path]:
@@ -245,6 +245,12 @@ def newest_session_in(folder: Path) -> FoundSession | None:
     """
     found = [each for each in (newest_session(folder), _seen_by_hooks(folder)) if each is not None]
     return max(found, key=lambda each: each.updated, default=None)
+
+
+def _file_named(name: str) -> str:
+    """The path of the file of that name; empty if there is none."""
+    path = os.path.expanduser(name)
+    return path if os.path.isfile(path) else ""
 
 
 def _seen_by_hooks(folder: Path) -> FoundSession | None:

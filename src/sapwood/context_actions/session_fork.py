@@ -32,8 +32,7 @@ class SessionForker:
 
         Raises `NoSession`, or `SapwoodError` if it cannot be imported.
         """
-        path = name if _is_file(name) else ""
-        target = await self._sessions.find(name, path)
+        target = await self._sessions.find(name)
         return target if isinstance(target, str) else await self.agent_at(target)
 
     async def agent_at(self, target: FoundSession | Path) -> AgentId:
@@ -100,13 +99,6 @@ class SessionForker:
 
     async def _do(self, command: Command) -> None:
         accepted(await self._space.dispatcher.dispatch(command, command_meta()))
-
-
-def _is_file(name: str) -> bool:
-    try:
-        return Path(name).expanduser().is_file()
-    except (OSError, ValueError):
-        return False
 
 
 async def take_over(

@@ -221,15 +221,18 @@ async def _import_turns(watched: WatchedSession, config: "Config", *, ended: boo
 
 
 def _remember_turns_that_matter(watched: WatchedSession, opened: "OpenAgent") -> None:
-    """Remembers their numbers, as `bring` takes them, for the notice after a compaction."""
+    """Remembers their numbers, as `bring` takes them, for the notice after a compaction.
+
+    A second line has the numbers of all turns in view.
+    """
     from sapwood.analysis.compaction_warning import turns_that_matter
     from sapwood.analysis.ledger.ledger_builder import ledger_of
 
     turns = opened.live.turns
     if turns:
         ledger = ledger_of(turns, opened.state.workspace.folder)
-        wanted = turns_that_matter(ledger) or [turns[-1].number]
-        watched.memory.put("matter", " ".join(str(number) for number in wanted))
+        lists = turns_that_matter(ledger), [turn.number for turn in turns]
+        watched.memory.put("matter", "\n".join(" ".join(map(str, each)) for each in lists))
 
 
 def _remember_return_cost(watched: WatchedSession, opened: "OpenAgent", counter: "Counter") -> None:

@@ -13,7 +13,7 @@ from sapwood.context_actions.hook_memory import (
     remember_session,
 )
 from sapwood.hooks.watched_session import WatchedSession
-from sapwood.programs.registry import program_of_transcript
+from sapwood.programs.registry import program, program_of_transcript
 
 
 class HookInput(Struct, frozen=True):
@@ -93,6 +93,13 @@ class HookCall:
         self.environ = environ
         self._hook = hook
         self._earlier = last_session(hook_memory_folder(), self.input.folder)
+
+    @property
+    def project(self) -> str:
+        """The folder whose settings hold for the session, which may work in another one."""
+        name = self.input.program
+        variable = program(name).project_variable if name else ""
+        return self.environ.get(variable, "") or self.input.folder
 
     def remember(self) -> None:
         """Remembers that the hook ran, and which session is active in the project."""

@@ -50,12 +50,14 @@ def _user_prompt_submit(call: HookCall) -> HookAnswer:
     session = call.session()
     if session is None or call.input.agent_id is not None:
         return HookAnswer()
+    session.memory.forget("cold")  # this prompt fills the cache; the end of the turn says anew when
     from sapwood.analysis.compaction_warning import WindowUsage, window_warning
     from sapwood.config.config_file import load_config
     from sapwood.hooks.status_line import compaction_limit
 
     tail = session.read(LAST_REPLY_BYTES)
-    limit = compaction_limit(call.input.program, tail.window, session.memory, call.environ)
+    name, project = call.input.program, call.project
+    limit = compaction_limit(name, tail.window, session.memory, call.environ, project)
     if not tail.used or not limit:
         return HookAnswer()
     usage = WindowUsage(tail.used, limit)
@@ -69,9 +71,10 @@ def _user_prompt_submit(call: HookCall) -> HookAnswer:
 
     prepared = prepared_for(session, call.environ)
     text = window_warning(usage, prepared.lost, prepared.remedies)
-    asks = config.compaction.automatic == "ask" and level == len(config.context.levels)
-    question = "\nAutomatic compaction is off. To compact now, type: /compact" if asks else ""
-    about = {"source": call.input.program, "session": session.session, "folder": session.folder}
+    question = ""
+    if level == len(config.context.levels) and _is_asked(call, config.compaction.automatic):
+        question = "\nAutomatic compaction is off. To compact now, type: /compact"
+    about = {"source": name, "session": session.session, "folder": session.folder}
     add_to_journal("warned", text.partition("\n")[0], **about)
     return HookAnswer(message=f"Sapwood: {text}{question}", context=text)
 
@@ -145,6 +148,16 @@ HANDLERS: Mapping[str, Callable[[HookCall], HookAnswer]] = {
     "session-end": _session_end,
 }
 """The function of each hook, by the hook's name."""
+
+
+def _is_asked(call: HookCall, everywhere: str) -> bool:
+    """Whether the user wants to be asked for compactions in this project, else `everywhere`."""
+    from sapwood.programs.installation.project_settings import chosen_automatic
+    from sapwood.programs.registry import program
+
+    name = call.input.program
+    here = chosen_automatic(program(name), call.project) if name else "on"
+    return (everywhere if here == "on" else here) == "ask"
 
 
 def _early_start_notice(session: WatchedSession, call: HookCall) -> str:
@@ -227,12 +240,16 @@ def _words_to_keep(session: WatchedSession, call: HookCall) -> str:
 
 
 def _remember_what_leaves(session: WatchedSession) -> None:
-    """Remembers the size of the context and the number of turns before a compaction."""
+    """Remembers the size of the context and the turns before a compaction.
+
+    The background process may read the transcript again when the compaction is in it.
+    """
     from sapwood.hooks.prepared_context import last_prepared
 
     prepared = last_prepared(session.memory)
     session.memory.put("tokens-before", session.read(LAST_REPLY_BYTES).used or 0)
     session.memory.put("turns-before", prepared.turns if prepared else 0)
+    session.memory.put("matter-before", session.memory.get("matter"))
 
 
 def _compaction_notice(session: WatchedSession, name: str) -> str:
@@ -243,14 +260,27 @@ def _compaction_notice(session: WatchedSession, name: str) -> str:
     read = session.read(LAST_REPLY_BYTES)
     last = read.compactions[-1] if read.compactions else None
     before, turns = session.memory.number("tokens-before"), session.memory.number("turns-before")
+    kept = last.kept if last else 0
     notice = CompactionNotice(
         (last and last.before_tokens) or before,
         (last and last.after_tokens) or 0,
-        max(0, turns - (last.kept if last else 0)),
+        max(0, turns - kept),
         program(name).own_command if name else "sapwood {}",
-        session.memory.get("matter"),
+        _turns_to_bring_back(session, kept),
     )
     return f"Sapwood: {notice.describe()}"
+
+
+def _turns_to_bring_back(session: WatchedSession, kept: int) -> str:
+    """The numbers of the turns that left view and matter; if none matters, the newest that left.
+
+    The compaction `kept` the last turns as they were.
+    """
+    matter, _, in_view = session.memory.get("matter-before").partition("\n")
+    numbers = in_view.split()
+    left = numbers[: max(0, len(numbers) - kept)]
+    wanted = [number for number in matter.split() if number in left]
+    return " ".join(wanted or left[-1:])
 
 
 def _prompt_answer(session: WatchedSession, prompt: str, receiver: str) -> HookAnswer:

@@ -28,7 +28,8 @@ def draw(content: bytes, environ: Mapping[str, str]) -> bytes:
     if window and window != memory.number("window"):
         memory.put("window", window)
     drawn_by = next(each.name for each in programs_with("hooks") if each.has_status_line)
-    limit = compaction_limit(drawn_by, window, memory, environ)
+    folder = str(_object(fields.get("workspace")).get("project_dir") or fields.get("cwd") or "")
+    limit = compaction_limit(drawn_by, window, memory, environ, folder)
     if not used or not limit:
         return b""
     cold = cold_line(memory)
@@ -43,14 +44,15 @@ def cold_line(memory: HookMemory) -> str:
 
 
 def compaction_limit(
-    name: str, window: int | None, memory: HookMemory, environ: Mapping[str, str]
+    name: str, window: int | None, memory: HookMemory, environ: Mapping[str, str], folder: str
 ) -> int | None:
     """The tokens at which the program compacts, else its window; None if neither is known.
 
-    Remembers the number, so that `sapwood context` shows the same one.
+    `folder` is that of the project, which may have a limit of its own. Remembers the number, so
+    that `sapwood context` shows the same one.
     """
     known = window or memory.number("window") or None
-    limit = program(name).hooks.compaction_limit(environ) if name else None
+    limit = program(name).hooks.compaction_limit(environ, folder) if name else None
     if limit is None or known is None:
         found = limit or known
     else:

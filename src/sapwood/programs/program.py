@@ -7,7 +7,9 @@ almost nothing: a struct of msgspec would double the time.
 """
 
 import os
-from collections.abc import Awaitable, Callable, Mapping
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
@@ -66,14 +68,14 @@ class HookTrust(NamedTuple):
 class ProgramHooks(NamedTuple):
     """The part `hooks`: what differs between the programs that call hooks.
 
-    `compaction_limit` returns the tokens at which the user lets the program compact; None if that
-    is not set. `compaction_values` are the values for its settings file that make it compact at a
-    number of tokens, and by itself or not; with a note for the user. `trust` asks the program at a
-    path whether hooks may run; None if they always may. `takes_words`: its summariser follows what
-    the hook before a compaction prints.
+    `compaction_limit` returns the tokens at which the user lets the program compact in a project's
+    folder; None if that is not set. `compaction_values` are the values for its settings file that
+    make it compact at a number of tokens, and by itself or not; with a note for the user. `trust`
+    asks the program at a path whether hooks may run; None if they always may. `takes_words`: its
+    summariser follows what the hook before a compaction prints.
     """
 
-    compaction_limit: Callable[[Mapping[str, str]], int | None]
+    compaction_limit: Callable[[Mapping[str, str], str], int | None]
     compaction_values: Callable[[int, bool], tuple[dict[str, int | bool], str]]
     trust: Callable[[str, Mapping[str, str]], Awaitable[HookTrust]] | None = None
     takes_words: bool = False
@@ -94,8 +96,10 @@ class Program(NamedTuple):
     user after `sapwood install`. A probe that takes longer than `probe_seconds` has proved nothing.
     `command_folder` and `skill_folder` have the user's custom commands and skills, below its folder
     and below the folder of the same name in a workspace; commands there only with
-    `has_project_commands`. `usual_window` is the context window that it uses of the models that
-    `usual_window_models` matches, unless its user asks for more; of others it uses the whole.
+    `has_project_commands`. `project_settings` is the user's settings file for one project, below
+    its folder; `project_variable` has that folder in hooks, if a session may leave it.
+    `usual_window` is the context window that it uses of the models that `usual_window_models`
+    matches, unless its user asks for more; of others it uses the whole.
     """
 
     name: str
@@ -122,6 +126,8 @@ class Program(NamedTuple):
     command_folder: str = ""
     skill_folder: str = ""
     has_project_commands: bool = False
+    project_settings: str = ""
+    project_variable: str = ""
     tools: Mapping[str, ToolKind] = {}
     usual_window: int = 0
     usual_window_models: str = ""
@@ -137,6 +143,10 @@ class Program(NamedTuple):
         if named:
             return Path(named, self.variable_folder)
         return user_home(environ) / self.home_folder
+
+    def project_file(self, folder: str | Path) -> Path:
+        """The user's settings file for the project in a folder."""
+        return Path(folder, self.project_settings)
 
     def executable_path(self, environ: Mapping[str, str] = os.environ) -> str | None:
         """The program that `executable_variable` names, else the one on the PATH."""
@@ -218,6 +228,15 @@ class Program(NamedTuple):
         if part not in self.parts:
             raise LookupError(f"{self.title} has no part '{part}'")
         return getattr(import_module(f"{self.package}.{part}"), part.upper())
+
+
+def number_in(files: Iterable[Path], pattern: re.Pattern[bytes]) -> str:
+    """The first group of the pattern in the first settings file that has it; empty if none has."""
+    for file in files:
+        with suppress(OSError):
+            if found := pattern.search(file.read_bytes()):
+                return found[1].decode()
+    return ""
 
 
 def user_home(environ: Mapping[str, str]) -> Path:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
@@ -34,6 +35,11 @@ def install(agent: Program) -> None:
 
 def uninstall(agent: Program) -> None:
     apply_uninstall(agent, plan_uninstall(agent))
+
+
+def limit(agent: Program, project: Path) -> None:
+    for name, value in (("at", 100_000), ("automatic", "off")):
+        apply_edits(list(plan_project(agent, project, name, value).edits))
 
 
 @BOTH
@@ -450,6 +456,37 @@ def test_a_project_has_its_own_limit_and_uninstalling_removes_it(
     for agent in programs_with("installer"):
         uninstall(agent)
     assert snapshot() == before
+
+
+@BOTH
+def test_a_project_whose_settings_cannot_be_edited_does_not_keep_a_program_connected(
+    agent: Program, home: Path
+) -> None:
+    install(agent)
+    broken, whole = home / "broken", home / "whole"
+    limit(agent, broken)
+    limit(agent, whole)
+    path = agent.project_file(broken)
+    text = path.read_bytes() + b"\n// a comment = \n"
+    path.write_bytes(text)
+    plan = plan_uninstall(agent)
+    apply_uninstall(agent, plan)
+    assert path.read_bytes() == text
+    assert not agent.project_file(whole).exists()
+    assert read_record(agent.name) is None
+    (note,) = plan.notes
+    assert note.startswith(f"{path} cannot be edited: ")
+    assert all(name in note for name in agent.hooks.compaction_values(100_000, False)[0])
+
+
+@BOTH
+def test_an_error_names_the_settings_file_that_cannot_be_edited(agent: Program, home: Path) -> None:
+    install(agent)
+    path = agent.project_file(home / "project")
+    path.parent.mkdir(parents=True)
+    path.write_text("// a comment = \n")
+    with pytest.raises(InstallError, match=f"^{re.escape(str(path))} cannot be edited"):
+        limit(agent, home / "project")
 
 
 def test_a_limit_of_a_project_can_be_taken_back(home: Path) -> None:

@@ -9,8 +9,37 @@ from pathlib import Path
 
 import pytest
 
+from sapwood.analysis.compaction_warning import CompactionNotice
+from sapwood.conversation.cut_preview import ReturnCost
 from sapwood.hooks.runner import HOOKS, SECONDS
 from sapwood.programs.installation.plugin_files import PLUGIN, plugin_files, plugin_version
+from sapwood.programs.program import Program
+from sapwood.programs.registry import programs_with
+
+_TYPED = re.compile(r"```!\s*\n?([\s\S]*?)\n?```|(?<=\s)!`([^`]+)`")
+"""What Claude Code has a shell run, in the text of a command."""
+COMMANDS = sorted(
+    file.stem for file in (PLUGIN / "commands").glob("*.md") if "Bash(" in file.read_text()
+)
+"""The commands that run something."""
+HOSTILE = (
+    "",
+    "2",
+    "--keep 2 the names",
+    'don\'t lose the "endpoint" names',
+    "keep the names (see notes)",
+    "$(touch x) `touch x` $HOME \\",
+    "a; touch x & touch y | touch z > w",
+    "two\nlines\n# three",
+    "first\nSAPWOOD_END\ntouch x",
+    "EOF\n'\n\"\n)",
+)
+
+
+def typed_in(text: str) -> str:
+    """What the shell runs for a command of this text."""
+    (found,) = _TYPED.findall(text)
+    return found[0] or found[1]
 
 
 def commands(hooks: bytes) -> dict[str, tuple[str, int]]:
@@ -85,11 +114,62 @@ def _shipped() -> bytes:
     return (PLUGIN / "hooks" / "hooks.json").read_bytes()
 
 
-def test_slash_commands_run_the_installed_sapwood_and_nothing_else() -> None:
+@pytest.mark.parametrize("name", COMMANDS)
+def test_slash_commands_run_the_installed_sapwood_and_nothing_else(name: str) -> None:
     files = plugin_files(("/usr/my tools/sapwood",))
-    text = files["commands/clear.md"].decode()
-    assert "!`'/usr/my tools/sapwood' context clear $ARGUMENTS --later`" in text
-    assert "allowed-tools: Bash('/usr/my tools/sapwood' context clear:*)" in text
-    assert "!`sapwood" not in text
-    shipped = (PLUGIN / "commands" / "clear.md").read_text()
-    assert "!`sapwood context clear $ARGUMENTS --later`" in shipped
+    text = files[f"commands/{name}.md"].decode()
+    own = f"'/usr/my tools/sapwood' context {name}"
+    assert f"allowed-tools: Bash({own}:*)" in text
+    assert typed_in(text).startswith(f"{own} ")
+    shipped = (PLUGIN / "commands" / f"{name}.md").read_text()
+    assert typed_in(shipped).startswith(f"sapwood context {name} ")
+
+
+@pytest.mark.parametrize("words", HOSTILE)
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_words_of_a_slash_command_reach_sapwood_as_they_are(
+    name: str, words: str, tmp_path: Path
+) -> None:
+    """Claude Code puts the words into the text, then has a shell run what is marked in it."""
+    text = (PLUGIN / "commands" / f"{name}.md").read_text()
+    folder = tmp_path / "here"
+    folder.mkdir()
+    program = folder / "sapwood"
+    program.write_text('#!/bin/sh\nprintf "%s|" "$@" >> arguments\ncat >> stdin\n')
+    program.chmod(0o755)
+    done = subprocess.run(
+        ["bash", "-c", typed_in(text.replace("$ARGUMENTS", words))],
+        env={"PATH": f"{folder}:/usr/bin:/bin"},
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    given = (folder / "arguments").read_text().split("|")[:-1]
+    takes_words = "$ARGUMENTS" in text
+    wanted = ["context", name, *(["-"] * takes_words), *(["--later"] * (name != "mark"))]
+    assert given == wanted
+    assert (folder / "stdin").read_text() == (f"{words}\n" if takes_words else "")
+    assert {each.name for each in folder.iterdir()} == {"sapwood", "arguments", "stdin"}
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [each for each in programs_with("hooks") if each.own_command.startswith("/")],
+    ids=lambda agent: agent.name,
+)
+def test_notices_in_a_program_name_only_commands_that_its_plugin_has(agent: Program) -> None:
+    notices = (
+        CompactionNotice(turns=41, command=agent.own_command, matter="12 15").describe(),
+        ReturnCost(214_000, None, keep=8).sentence(agent.own_command),
+    )
+    named = re.findall(r"/sapwood:(\w+)", " ".join(notices))
+    assert named == ["undo", "bring", "clear"]
+    files = agent.installer.files(("sapwood",))
+    registered = {Path(name).stem for name in files if name.startswith("commands/")}
+    if extension := files.get("index.js", b"").decode():
+        (table,) = re.findall(r"const COMMANDS = \{(.*?)\n\};", extension, re.DOTALL)
+        registered = set(re.findall(r"^  (\w+):", table, re.MULTILINE))
+    assert set(named) <= registered

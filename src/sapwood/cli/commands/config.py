@@ -153,8 +153,8 @@ def _set_for_project(name: str, typed: str | None) -> None:
         plan = plan_project(each, Path.cwd(), key, value)
         click.echo("\n".join(edit_lines(plan.edits[:-1], ())))
         apply_edits(list(plan.edits))
-        if plan.note:
-            click.echo(plan.note)
+        for note in plan.notes:
+            click.echo(note)
 
 
 def _tell_programs() -> None:

@@ -138,6 +138,7 @@ class _Context(Commands):
 @click.command(
     "spawn",
     cls=Command,
+    for_people=True,
     examples=[
         "sapwood context spawn reviewer",
         "sapwood context spawn reviewer --with codex --task 'Review the OAuth flow'",

@@ -115,7 +115,7 @@ def uninstall_command(agent: str | None, dry_run: bool, yes: bool) -> None:
             continue
         if plan.edits:
             connected.append(each)
-            click.echo("\n".join(edit_lines(plan.edits, plan.folders)))
+            click.echo("\n".join([*edit_lines(plan.edits, plan.folders), *plan.notes]))
             click.echo()
     if not connected and not problems:
         click.echo(f"Sapwood is not connected to {agent or 'any agent'}.")

@@ -112,6 +112,7 @@ async def list_(invocation: Invocation, as_json: bool) -> Exit:
 @command.command(
     "login",
     cls=Command,
+    for_people=True,
     examples=["sapwood mcp login docs", "sapwood mcp login docs --no-browser"],
 )
 @click.argument("name", type=SERVER)
@@ -154,7 +155,7 @@ async def login(
     return Exit.OK if state.state == "connected" else Exit.FAILED
 
 
-@command.command("logout", cls=Command, examples=["sapwood mcp logout docs"])
+@command.command("logout", cls=Command, for_people=True, examples=["sapwood mcp logout docs"])
 @click.argument("name", type=SERVER)
 @click.pass_obj
 def logout(invocation: Invocation, name: str) -> None:

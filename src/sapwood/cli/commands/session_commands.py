@@ -188,6 +188,7 @@ def _command(row: _Session, path: str) -> click.Command:
         **given: Any,
     ) -> Exit:
         typed = " ".join(place) if isinstance(place, tuple) else place or ""
+        typed = _from_stdin() if typed == "-" else typed
         words = f"--keep {keep} {typed}".rstrip() if keep else typed
         words = f"--results {words}" if results else words
         return run_session_command(
@@ -213,14 +214,23 @@ def _command(row: _Session, path: str) -> click.Command:
         parameters.append(
             click.Option(["--results"], is_flag=True, help="Only the tool results of the turns.")
         )
-    about = f"\n\n{_ABOUT}" if row.while_closed else ""
+    about = "\n\nWith - it reads its arguments from stdin." if row.argument else ""
+    about += f"\n\n{_ABOUT}" if row.while_closed else ""
     return _SessionCommand(
         row.name,
         callback=callback,
         params=[*parameters, *session_options()],
         help=f"{row.help}\n\n{row.more}{about}",
         examples=[f"{path} {example}" for example in row.examples],
+        for_people=True,
     )
+
+
+def _from_stdin() -> str:
+    """The arguments as a program pipes them in: a shell would read the user's words as its own."""
+    from sapwood.cli.console import piped_text
+
+    return (piped_text() or "").strip()
 
 
 def run_session_command(
@@ -233,8 +243,6 @@ def run_session_command(
     above = context.parent.params if context.parent else {}
     session = session or above.get("session") or ""
     transcript = above.get("transcript") or ""
-    if session and os.path.isfile(os.path.expanduser(session)):
-        session, transcript = "", os.path.expanduser(session)
     as_json = as_json or bool(above.get("as_json"))
     gc.disable()  # a session has no cycles, and the process ends soon
     try:

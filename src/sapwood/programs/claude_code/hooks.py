@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from sapwood.programs.claude_code.program import PROGRAM
-from sapwood.programs.program import ProgramHooks
+from sapwood.programs.program import ProgramHooks, number_in
 
 _VARIABLE = "CLAUDE_CODE_AUTO_COMPACT_WINDOW"
 _WINDOW, _ENABLED = "autoCompactWindow", "autoCompactEnabled"
@@ -14,14 +14,11 @@ _RESERVE = 33_000
 _SMALLEST, _LARGEST = 100_000, 1_000_000
 
 
-def _compaction_limit(environ: Mapping[str, str]) -> int | None:
+def _compaction_limit(environ: Mapping[str, str], folder: str) -> int | None:
     value = environ.get(_VARIABLE, "")
     if not value.isdecimal():
-        try:
-            found = _SET.search((PROGRAM.home(environ) / "settings.json").read_bytes())
-        except OSError:
-            return None
-        value = found[1].decode() if found else ""
+        files = PROGRAM.project_file(folder), PROGRAM.home(environ) / "settings.json"
+        value = number_in(files, _SET)
     return max(int(value) - _RESERVE, 1) if value else None
 
 

@@ -35,9 +35,6 @@ class _Installer:
     def settings_file(self, environ: Mapping[str, str]) -> Path:
         return PROGRAM.home(environ) / "settings.json"
 
-    def project_file(self, folder: Path) -> Path:
-        return folder / ".claude" / "settings.local.json"
-
     def folders(self, environ: Mapping[str, str]) -> tuple[Path, ...]:
         return (PROGRAM.home(environ) / "skills" / "sapwood",)
 
@@ -72,7 +69,11 @@ class _Installer:
         return remaining.encode()
 
     def with_values(
-        self, text: bytes, values: Mapping[str, int | bool], owned: Mapping[str, int | bool]
+        self,
+        path: Path,
+        text: bytes,
+        values: Mapping[str, int | bool],
+        owned: Mapping[str, int | bool],
     ) -> bytes:
         try:
             settings = _text(text)
@@ -83,7 +84,7 @@ class _Installer:
                 if name not in members(settings):
                     settings = with_member(settings, name, value)
         except CannotEditJson as error:
-            raise InstallError(f"settings.json cannot be edited: {error}.") from error
+            raise InstallError(f"{path} cannot be edited: {error}.") from error
         return settings.encode()
 
     def same_settings(self, one: bytes, other: bytes) -> bool:

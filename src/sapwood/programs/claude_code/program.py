@@ -27,6 +27,8 @@ PROGRAM = Program(
     has_project_commands=True,
     usual_window=200_000,
     usual_window_models=r"claude-(3-|\w+-4(?!-[7-9](\D|$)))",  # it says so in `modelUsage`
+    project_settings=".claude/settings.local.json",
+    project_variable="CLAUDE_PROJECT_DIR",
     tools={
         "Bash": "shell",
         "Write": "write_file",

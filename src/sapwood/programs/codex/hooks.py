@@ -6,18 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from sapwood.programs.codex.program import PROGRAM
-from sapwood.programs.program import HookTrust, ProgramHooks
+from sapwood.programs.program import HookTrust, ProgramHooks, number_in
 
 _LIMIT = re.compile(rb"^\s*model_auto_compact_token_limit\s*=\s*([0-9_]+)", re.MULTILINE)
 _SECONDS = 10.0
 
 
-def _compaction_limit(environ: Mapping[str, str]) -> int | None:
-    try:
-        found = _LIMIT.search((PROGRAM.home(environ) / "config.toml").read_bytes())
-    except OSError:
-        return None
-    return int(found[1].replace(b"_", b"")) if found else None
+def _compaction_limit(environ: Mapping[str, str], folder: str) -> int | None:
+    files = PROGRAM.project_file(folder), PROGRAM.home(environ) / "config.toml"
+    value = number_in(files, _LIMIT)
+    return int(value) if value else None
 
 
 def _compaction_values(at: int, automatic: bool) -> tuple[dict[str, int | bool], str]:

@@ -40,9 +40,6 @@ class _Installer:
     def settings_file(self, environ: Mapping[str, str]) -> Path:
         return PROGRAM.home(environ) / "config.toml"
 
-    def project_file(self, folder: Path) -> Path:
-        return folder / ".codex" / "config.toml"
-
     def folders(self, environ: Mapping[str, str]) -> tuple[Path, ...]:
         cache = PROGRAM.home(environ) / "plugins" / "cache"
         return (cache / _MARKET / "sapwood" / plugin_version(), _plugin_copy())
@@ -72,7 +69,11 @@ class _Installer:
             raise cannot_edit(path, text, "sapwood", str(error)) from error
 
     def with_values(
-        self, text: bytes, values: Mapping[str, int | bool], owned: Mapping[str, int | bool]
+        self,
+        path: Path,
+        text: bytes,
+        values: Mapping[str, int | bool],
+        owned: Mapping[str, int | bool],
     ) -> bytes:
         try:
             settings = text.decode()
@@ -83,7 +84,7 @@ class _Installer:
                 if name not in parse_toml(settings):
                     settings = with_value(settings, (name,), value)
         except (CannotEditToml, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise InstallError(f"config.toml cannot be edited: {error}.") from error
+            raise InstallError(f"{path} cannot be edited: {error}.") from error
         return settings.encode()
 
     def same_settings(self, one: bytes, other: bytes) -> bool:

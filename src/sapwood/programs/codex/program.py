@@ -22,6 +22,7 @@ PROGRAM = Program(
     log_in="codex login",
     command_folder="prompts",
     skill_folder="skills",
+    project_settings=".codex/config.toml",
     tools={
         "exec_command": "shell",
         "shell": "shell",

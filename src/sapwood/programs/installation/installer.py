@@ -115,10 +115,6 @@ class ProgramInstaller(Protocol):
         """The user's settings file that has to name Sapwood."""
         ...
 
-    def project_file(self, folder: Path) -> Path:
-        """The user's settings file for one project."""
-        ...
-
     def folders(self, environ: Mapping[str, str]) -> tuple[Path, ...]:
         """The folders that get a copy of the plugin."""
         ...
@@ -144,11 +140,16 @@ class ProgramInstaller(Protocol):
         ...
 
     def with_values(
-        self, text: bytes, values: Mapping[str, int | bool], owned: Mapping[str, int | bool]
+        self,
+        path: Path,
+        text: bytes,
+        values: Mapping[str, int | bool],
+        owned: Mapping[str, int | bool],
     ) -> bytes:
         """A settings file with these values, and without those that are `owned` and not wanted.
 
-        What the user set otherwise stays. Raises `InstallError` if the file cannot be edited.
+        What the user set otherwise stays. Raises `InstallError`, which names the `path`, if the
+        file cannot be edited.
         """
         ...
 
@@ -199,7 +200,9 @@ def _with_compaction(agent: Program, plan: InstallPlan, environ: Mapping[str, st
     before = plan.settings.before if plan.settings else read_bytes(path)
     text = plan.settings.after if plan.settings else before
     owned = record.values if record else {}
-    after = agent.installer.with_values(text or b"", values, owned) if values or owned else text
+    after = text
+    if values or owned:
+        after = agent.installer.with_values(path, text or b"", values, owned)
     settings = FileEdit(path, before, after) if after != before else None
     notes = (*plan.notes, note) if note else plan.notes
     return structs.replace(plan, settings=settings, notes=notes, values=values)
@@ -264,8 +267,10 @@ def plan_uninstall(agent: Program, environ: Mapping[str, str] = os.environ) -> I
     inner = (each for path in known for each in path.parents if _is_within(each, folders))
     empty = (*inner, *agent.installer.leftovers(environ), *made)
     settings, projects = _settings_edit(agent, record, environ), restored_projects(agent)
-    made = (edit.path.parent for edit in projects if edit.after is None)
-    return InstallPlan((*files, *projects), settings, folders, empty=(*empty, *made))
+    made = (edit.path.parent for edit in projects.edits if edit.after is None)
+    return InstallPlan(
+        (*files, *projects.edits), settings, folders, projects.notes, (*empty, *made)
+    )
 
 
 def _settings_edit(
@@ -286,7 +291,7 @@ def _restored(agent: Program, path: Path, current: bytes, installed: InstallReco
         return record.before
     remaining = agent.installer.without_sapwood(path, current)
     if installed.values:
-        remaining = agent.installer.with_values(remaining, {}, installed.values)
+        remaining = agent.installer.with_values(path, remaining, {}, installed.values)
     if record is not None and agent.installer.same_settings(remaining, record.before or b""):
         return record.before
     return remaining

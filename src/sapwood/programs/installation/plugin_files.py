@@ -70,10 +70,15 @@ def plugin_hooks(files: Mapping[str, bytes]) -> Iterator[InstalledHook]:
 
 
 def _command_with_path(shipped: bytes, command: Sequence[str]) -> bytes:
-    """A slash command that runs this Sapwood, which is also what it is allowed to run."""
+    """A slash command that runs this Sapwood, which is also what it is allowed to run.
+
+    The words that its user typed stand in a here-document: what a program puts into a line of a
+    shell would be run as a part of it.
+    """
     here = shlex.join(command).encode()
-    text = shipped.replace(b"!`sapwood ", b"!`" + here + b" ")
-    return text.replace(b"Bash(sapwood ", b"Bash(" + here + b" ")
+    for before in (b"!`", b"```!\n", b"Bash("):
+        shipped = shipped.replace(before + b"sapwood ", before + here + b" ")
+    return shipped
 
 
 def _hooks_with_path(shipped: bytes, command: Sequence[str]) -> bytes:

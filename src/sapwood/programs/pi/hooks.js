@@ -9,6 +9,7 @@ const COMMANDS = {
   redo: "Redo the last undone command",
   clear: "Trim this session: everything, all but the last N turns, or to a mark",
   rewind: "Rewind this session to a mark or a turn",
+  bring: "Bring single turns back that left the view",
   mark: "Set a mark to which this session can be rewound",
 };
 

@@ -7,7 +7,7 @@ from sapwood.programs.program import ProgramHooks
 AUTOMATIC = "compaction.enabled"
 
 
-def _compaction_limit(environ: Mapping[str, str]) -> int | None:
+def _compaction_limit(environ: Mapping[str, str], folder: str) -> int | None:
     return None  # it depends on the window of the model
 
 

@@ -36,9 +36,6 @@ class _Installer:
     def settings_file(self, environ: Mapping[str, str]) -> Path:
         return PROGRAM.home(environ) / "settings.json"
 
-    def project_file(self, folder: Path) -> Path:
-        return folder / ".pi" / "settings.json"
-
     def folders(self, environ: Mapping[str, str]) -> tuple[Path, ...]:
         return (PROGRAM.home(environ) / "extensions" / "sapwood",)
 
@@ -51,7 +48,11 @@ class _Installer:
         return text
 
     def with_values(
-        self, text: bytes, values: Mapping[str, int | bool], owned: Mapping[str, int | bool]
+        self,
+        path: Path,
+        text: bytes,
+        values: Mapping[str, int | bool],
+        owned: Mapping[str, int | bool],
     ) -> bytes:
         """Names with a dot are members of an object in the settings."""
         try:
@@ -60,7 +61,7 @@ class _Installer:
                 outer, _, inner = name.partition(".")
                 settings = _edited(settings, outer, inner, values.get(name), owned.get(name))
         except (CannotEditJson, UnicodeDecodeError) as error:
-            raise InstallError(f"settings.json cannot be edited: {error}.") from error
+            raise InstallError(f"{path} cannot be edited: {error}.") from error
         return settings.encode()
 
     def same_settings(self, one: bytes, other: bytes) -> bool:

@@ -19,6 +19,7 @@ PROGRAM = Program(
     install="npm install -g @earendil-works/pi-coding-agent",
     log_in="pi, then /login",
     own_command="/sapwood:{}",
+    project_settings=".pi/settings.json",
     tools={
         "bash": "shell",
         "powershell": "shell",
