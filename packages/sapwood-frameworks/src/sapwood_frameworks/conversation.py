@@ -147,9 +147,9 @@ class Conversation:
     ) -> None:
         """Adds messages in order.
 
-        A reply without tool calls completes the turn if it is the last of `items`, unless
-        `completes` is false because more replies may follow. With `ends`, a turn that is open after
-        the last item is ended.
+        A reply that says something and calls no tool completes the turn if it is the last of
+        `items`, unless `completes` is false because more replies may follow. With `ends`, a turn
+        that is open after the last item is ended.
         """
         async with self._alone():
             agent = await self.agent()
@@ -252,7 +252,7 @@ def _joined(items: Iterable[Item]) -> list[Item]:
 
 def _is_whole(items: Sequence[RecordedReply | RecordedResult]) -> bool:
     """Whether the items complete a turn: every call has a result, and a reply ends it."""
-    if not items or not isinstance(items[-1], RecordedReply) or _calls(items[-1]):
+    if not items or not _answers(items[-1]):
         return False
     calls = [call.id for each in items if isinstance(each, RecordedReply) for call in _calls(each)]
     results = [each.call for each in items if isinstance(each, RecordedResult)]
@@ -261,6 +261,15 @@ def _is_whole(items: Sequence[RecordedReply | RecordedResult]) -> bool:
 
 def _calls(reply: RecordedReply) -> list[ToolCall]:
     return [part for part in reply.parts if isinstance(part, ToolCall)]
+
+
+def _answers(item: RecordedReply | RecordedResult) -> bool:
+    """Whether this is a reply that says something and calls no tool. Thinking says nothing."""
+    return (
+        isinstance(item, RecordedReply)
+        and not _calls(item)
+        and any(not isinstance(part, Thinking) for part in item.parts)
+    )
 
 
 async def _extend(
@@ -274,8 +283,7 @@ async def _extend(
         else:
             finish = FinishTool(agent.id, item.call, item.content, item.error, files=item.files)
             await agent.do(finish, SYSTEM, holder=_holder(agent))
-    last = items[-1] if items else None
-    if completes and isinstance(last, RecordedReply) and not _calls(last):
+    if completes and items and _answers(items[-1]):
         await _end(agent)
 
 
