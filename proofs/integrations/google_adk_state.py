@@ -19,9 +19,9 @@ def expect(what: str, holds: bool) -> None:
 
 
 def said(author: str, text: str, **state: Any) -> Event:
-    """An event of a run."""
+    """An event of a run; one without a text only changes the state."""
     role = "user" if author == "user" else "model"
-    content = Content(role=role, parts=[Part(text=text)])
+    content = Content(role=role, parts=[Part(text=text)]) if text else None
     actions = EventActions(state_delta=state)
     return Event(author=author, invocation_id="1", content=content, actions=actions)
 
@@ -47,19 +47,34 @@ async def main() -> None:
     expect("partial events are not kept", authors == ["user", "guide"])
     bobs = await service.get_session(app_name="app", user_id="bob", session_id="x")
     expect("a session of another user is another one", bobs is not None and not bobs.events)
+    assert bobs is not None
+    await service.append_event(bobs, said("user", "Hello"))
+    await service.append_event(bobs, said("critic", "Hm."))
+    await service.fork("app", "ada", "x", "z")
+    for name in ("x", "z"):
+        found = await service.get_session(**ADA, session_id=name)
+        assert found is not None
+        authors = [event.author for event in found.events]
+        expect(f"{name} keeps who spoke in it", authors == ["user", "guide"])
+    await asyncio.gather(
+        *(service.append_event(second, said("user", "", **{f"user:{n}": n})) for n in range(9))
+    )
+    state = await service.get_user_state(app_name="app", user_id="ada")
+    expect("state is kept that changes at once", state == {"u": 2, **{str(n): n for n in range(9)}})
     try:
         await service.create_session(**ADA, session_id="x")
         expect("an id that is taken is refused", False)
     except AlreadyExistsError:
         expect("an id that is taken is refused", True)
     listed = (await service.list_sessions(**ADA)).sessions
-    expect("the sessions of a user are listed", {each.id for each in listed} == {"x", "y"})
+    expect("the sessions of a user are listed", {each.id for each in listed} == {"x", "y", "z"})
     await service.delete_session(**ADA, session_id="x")
     expect("a deleted session is gone", await service.get_session(**ADA, session_id="x") is None)
     everybody = (await service.list_sessions(app_name="app")).sessions
     expect(
         "and is listed no more",
-        {(each.user_id, each.id) for each in everybody} == {("ada", "y"), ("bob", "x")},
+        {(each.user_id, each.id) for each in everybody}
+        == {("ada", "y"), ("ada", "z"), ("bob", "x")},
     )
     await service.close()
 

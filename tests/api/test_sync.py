@@ -1,6 +1,7 @@
 """The face without `await`: the same words, the same types, and Ctrl-C."""
 
 import asyncio
+import gc
 import inspect
 import signal
 import threading
@@ -151,6 +152,43 @@ def test_following_gives_what_was_and_ends_when_it_is_left(agent: SyncAgent) -> 
     for recorded in agent.follow(after=1):
         assert recorded.kind == "mark.set"
         break
+
+
+async def collect_garbage(_: Agent) -> None:
+    gc.collect()
+
+
+class Watcher:
+    """What only the garbage collector frees: it refers to itself."""
+
+    def __init__(self, agent: SyncAgent) -> None:
+        self.me = self
+        self.news = agent.follow()
+        next(self.news)
+
+
+def test_garbage_is_collected_in_the_thread_of_the_loop(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SyncAgent, "archive", _sync(collect_garbage))
+    collected: list[str] = []
+
+    def collect() -> None:
+        with sapwood.open_sync(address) as db:
+            agent = db.start("demo", model="scripted")
+            Watcher(agent)
+            agent.archive()
+            collected.extend(kinds(agent))
+
+    gc.disable()
+    try:
+        thread = threading.Thread(target=collect, daemon=True)
+        thread.start()
+        thread.join(30)
+    finally:
+        gc.enable()
+    assert collected == ["agent.started"]
+    assert not thread.is_alive()
 
 
 def test_a_tail_is_read_like_a_list(db: SyncSapwood, agent: SyncAgent) -> None:

@@ -159,6 +159,26 @@ async def test_commands_trim_what_the_model_sees(model: ScriptedModel) -> None:
     assert "Three." in requests[3]
 
 
+@pytest.mark.parametrize("line", ["/new", "/start", "/switch {id}", "/resume {id}", "/exit"])
+async def test_a_thread_stays_with_its_conversation(model: ScriptedModel, line: str) -> None:
+    model.replies(["One.", "Two."])
+    editor = Editor()
+    async with connected(editor) as agent:
+        session = (await agent.new_session(cwd=os.getcwd(), mcp_servers=[])).session_id
+        await agent.prompt(session_id=session, prompt=[text_block("First.")])
+        typed = text_block(f"/mark A\n{line.format(id=session)}")
+        with pytest.raises(RequestError, match="Open a new thread in the editor"):
+            await agent.prompt(session_id=session, prompt=[typed])
+        listed = await agent.list_sessions(cwd=os.getcwd())
+        assert [each.session_id for each in listed.sessions] == [session]
+        await agent.prompt(session_id=session, prompt=[text_block("Second.")])
+    assert editor.said().endswith("Two.")
+    [commands] = editor.of("available_commands_update")
+    assert not {"new", "start", "switch", "exit"} & {
+        each.name for each in commands.available_commands
+    }
+
+
 async def test_pictures_and_other_files_are_sent_with_the_prompt(model: ScriptedModel) -> None:
     model.replies(["A dot."])
     dot = base64.b64encode(b"GIF89a\2\0\1\0").decode()

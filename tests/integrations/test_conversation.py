@@ -62,6 +62,15 @@ async def test_a_turn_stays_open_until_a_reply_answers(conversation: Conversatio
     assert await statuses(conversation) == ["completed"]
 
 
+async def test_a_reply_that_only_thinks_does_not_answer(conversation: Conversation) -> None:
+    thought = RecordedReply((Thinking("Hm."),))
+    await conversation.add([ASK, thought])
+    assert await statuses(conversation) == ["open"]
+    await conversation.add([YES])
+    assert await statuses(conversation) == ["completed"]
+    assert await parts(conversation) == [Text("Is it cold?"), Thinking("Hm."), Text("Yes.")]
+
+
 async def test_no_worker_takes_up_a_turn_of_the_framework(conversation: Conversation) -> None:
     await conversation.add([ASK])
     agent = await conversation.agent()

@@ -133,3 +133,63 @@ async def test_a_fork_has_the_items_of_its_session(session: SapwoodSession) -> N
     fork = await session.fork("chat-43")
     await fork.add_items([USER, ANSWER])
     assert (len(await session.get_items()), len(await fork.get_items())) == (2, 4)
+
+
+SHELL: Items = [
+    {
+        "type": "shell_call",
+        "id": "sh_1",
+        "call_id": "c3",
+        "status": "completed",
+        "action": {"commands": ["date"], "timeout_ms": 1000},
+    },
+    {
+        "type": "shell_call_output",
+        "call_id": "c3",
+        "output": [{"stdout": "Monday", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}],
+    },
+]
+CUSTOM: Items = [
+    {"type": "custom_tool_call", "id": "ct_1", "call_id": "c4", "name": "sql", "input": "select 1"},
+    {"type": "custom_tool_call_output", "call_id": "c4", "output": "1"},
+]
+PATCH: Items = [
+    {
+        "type": "apply_patch_call",
+        "id": "ap_1",
+        "call_id": "c5",
+        "status": "completed",
+        "operation": {"type": "delete_file", "path": "a.py"},
+    },
+    {"type": "apply_patch_call_output", "call_id": "c5", "status": "completed", "output": "Done"},
+]
+COMPUTER: Items = [
+    {
+        "type": "computer_call",
+        "id": "cu_1",
+        "call_id": "c6",
+        "status": "completed",
+        "action": {"type": "screenshot"},
+        "pending_safety_checks": [],
+    },
+    {
+        "type": "computer_call_output",
+        "call_id": "c6",
+        "output": {"type": "computer_screenshot", "image_url": "data:image/gif;base64,R0lGODlh"},
+    },
+]
+
+
+@pytest.mark.parametrize("tool", [SHELL, CUSTOM, PATCH, COMPUTER])
+@pytest.mark.parametrize("first", [[], [{"role": "assistant", "content": "Let me look."}]])
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_calls_of_other_tools_come_back_as_they_went_in(
+    session: SapwoodSession, tool: Items, first: Items, at_once: bool
+) -> None:
+    batches = [[USER], [*first, *tool], [*first, *tool], [ANSWER], [USER], [ANSWER]]
+    given = [item for batch in batches for item in batch]
+    for batch in [given] if at_once else batches:
+        await session.add_items(batch)
+    assert await session.get_items() == given
+    turns = (await (await session.agent()).opened()).live.all_turns
+    assert [turn.status for turn in turns] == ["completed", "completed"]

@@ -45,6 +45,7 @@ class _Loop:
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
+        self._started: set[asyncio.Task[None]] = set()
         self._thread = threading.Thread(target=self._loop.run_forever, name="sapwood", daemon=True)
         self._thread.start()
 
@@ -60,8 +61,28 @@ class _Loop:
             self.run(_cancelled(work))
             raise
 
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        """Runs the work and does not wait for it. Nothing happens after the loop was closed.
+
+        The garbage collector may call this in any thread, also in that of the loop, which cannot
+        wait for its own work.
+        """
+        try:
+            self._loop.call_soon_threadsafe(self._start, work)
+        except RuntimeError:  # the loop is closed
+            work.close()
+
+    def _start(self, work: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(work)
+        self._started.add(task)
+        task.add_done_callback(self._started.discard)
+
+    async def _end(self) -> None:
+        await asyncio.gather(*self._started, return_exceptions=True)
+        await self._loop.shutdown_asyncgens()
+
     def stop(self) -> None:
-        self.run(self._loop.shutdown_asyncgens())
+        self.run(self._end())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -95,14 +116,14 @@ class _SyncWrapper(Generic[Inner]):
 
         async def close() -> None:
             if isinstance(items, AsyncGenerator):
-                await items.aclose()
+                with suppress(LogError):
+                    await items.aclose()
 
         try:
             while found := self._run(next_item()):
                 yield from found
         finally:
-            with suppress(LogError):
-                self._run(close())
+            self._loop.start(close())
 
 
 def _sync(

@@ -1,6 +1,7 @@
 """What can be completed where the cursor is: commands of the table, then their arguments."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -150,11 +151,11 @@ async def known_names(
     space: OpenSpace, state: State | None, custom: Sequence[CustomCommand] = ()
 ) -> KnownNames:
     """The names that exist now in a space and in the conversation with this state."""
-    agents = await space.log.agents(space.space, limit=_AGENTS)
+    agents, conversations = _agents(await space.log.agents(space.space, limit=_AGENTS))
     return KnownNames(
         marks=_marks(state) if state else (),
-        agents=tuple(_agent(summary) for summary in agents if summary.status == "running"),
-        conversations=tuple(_agent(summary) for summary in agents if summary.status != "running"),
+        agents=agents,
+        conversations=conversations,
         models=model_names(),
         turns=await _turns(space, state) if state else (),
         rules=await _rules(state) if state else (),
@@ -202,6 +203,9 @@ def _arguments(row: SlashCommand, words: Sequence[str], known: KnownNames) -> li
     if "rule" in argument.kinds and words[0] != "remove":  # a new rule starts with its tool
         names = _tools() if words[0] in _VERDICTS else []
     starting = [name for name in names if name[0].casefold().startswith(typed)]
+    if "agent" in argument.kinds:  # one that is offered by its id is found by its name too
+        named = (name for name in names if name[1].casefold().startswith(typed))
+        starting = list(dict.fromkeys((*starting, *named)))
     starting.sort(key=lambda name: name[0] != words[-1])
     inside = [name for name in names if typed in name[0].casefold() and name not in starting]
     found = [Choice(name, "", about) for name, about in (*starting, *inside)]
@@ -248,10 +252,29 @@ def _marks(state: State) -> Names:
     return tuple((mark.name, "") for mark in named)
 
 
-def _agent(summary: AgentSummary) -> tuple[str, str]:
+def _agents(summaries: Sequence[AgentSummary]) -> tuple[Names, Names]:
+    """The agents that run, and the conversations that no longer run.
+
+    An agent is offered by its name where the name leads to it, and otherwise by its id. A name that
+    several agents have leads to the one that runs, and to none if several do.
+    """
+    named = Counter(each.name for each in summaries)
+    running = Counter(each.name for each in summaries if each.status == "running")
+    agents: list[tuple[str, str]] = []
+    conversations: list[tuple[str, str]] = []
+    for each in summaries:
+        if each.status == "running":
+            agents.append(_agent(each, is_found_by_name=running[each.name] == 1))
+        else:
+            conversations.append(_agent(each, is_found_by_name=named[each.name] == 1))
+    return tuple(agents), tuple(conversations)
+
+
+def _agent(summary: AgentSummary, *, is_found_by_name: bool) -> tuple[str, str]:
     name = _one_line(summary.name)
-    word = name if name and " " not in name else summary.agent
-    return word, summary.agent if word == name else name
+    if is_found_by_name and name and " " not in name:
+        return name, summary.agent
+    return summary.agent, name
 
 
 async def _turns(space: OpenSpace, state: State) -> Names:

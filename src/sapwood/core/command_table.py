@@ -88,6 +88,8 @@ class SlashCommand(Struct, frozen=True):
     `confirm` is what a screen says before it runs the command; the person presses enter again.
     `prompts`: it opens a turn, so a model must be there to answer.
     `remote`: clients of the server may send its commands of the core themselves.
+    `leaves`: it leaves the conversation, for another one or to quit, so a face whose conversation
+    is chosen elsewhere does not have it.
     `stopped` is what a screen says after a person stopped the command.
     """
 
@@ -108,6 +110,7 @@ class SlashCommand(Struct, frozen=True):
     confirm: str = ""
     prompts: bool = False
     remote: bool = True
+    leaves: bool = False
     stopped: str = "Stopped. Nothing was changed."
 
     @property
@@ -434,12 +437,14 @@ TABLE = CommandTable(
             "Archive this agent and start a new one in its place",
             during_turn=False,
             decides=(commands.StartSuccessor,),
+            leaves=True,
         ),
         SlashCommand(
             "start",
             "Start a second conversation",
             (_WORKTREE,),
             without_agent="refused",
+            leaves=True,
         ),
         SlashCommand("agents", "Show the tree of agents", without_agent="answers", scope="read"),
         SlashCommand(
@@ -449,6 +454,7 @@ TABLE = CommandTable(
             aliases=("sessions", "resume"),
             without_agent="answers",
             scope="read",
+            leaves=True,
         ),
         SlashCommand(
             "archive", "Archive this agent", during_turn=False, decides=(commands.Archive,)
@@ -616,7 +622,9 @@ TABLE = CommandTable(
             without_agent="answers",
             scope="read",
         ),
-        SlashCommand("exit", "Quit", aliases=("quit",), without_agent="answers", scope="read"),
+        SlashCommand(
+            "exit", "Quit", aliases=("quit",), without_agent="answers", scope="read", leaves=True
+        ),
     ),
     UNTYPED,
 )

@@ -320,7 +320,8 @@ class CompletionPopup(OptionList, can_focus=False):
         if found:
             words = max(len(each.word) for each in found) + 1
             helps = max(len(each.help) for each in found) + 1
-            self.add_options([Option(_line(each, words, helps), id=each.word) for each in found])
+            # Without ids: a mark, an agent and a past conversation may have the same name.
+            self.add_options([Option(_line(each, words, helps)) for each in found])
             self.highlighted = 0
 
     def move(self, key: str) -> None:
@@ -334,8 +335,8 @@ class CompletionPopup(OptionList, can_focus=False):
     @property
     def chosen(self) -> str | None:
         """The highlighted word."""
-        option = self.highlighted_option
-        return option.id if option is not None else None
+        place = self.highlighted
+        return self._offered[place].word if place is not None else None
 
 
 def _shell_title(text: str) -> str:

@@ -256,7 +256,8 @@ class ConversationScreen(ConversationView):
 
     @on(Composer.Recalled)
     async def _recalled(self) -> None:
-        if text := await self.controller.session.take_back():
+        # A draft stays: it would be lost under the text that comes back.
+        if not self.composer.text and (text := await self.controller.session.take_back()):
             self.composer.put(text)
             await self._refresh_surroundings()
         else:

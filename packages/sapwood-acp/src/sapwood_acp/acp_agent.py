@@ -28,7 +28,7 @@ from sapwood.app.running_space import RunningSpace
 from sapwood.config.config_file import Config
 from sapwood.conversation.answers import Answer, Prompted
 from sapwood.conversation.configured_models import first_settings
-from sapwood.conversation.script import Script, TextStep, chunks, parse, with_files
+from sapwood.conversation.script import CommandStep, Script, TextStep, chunks, parse, with_files
 from sapwood.conversation.timeline_reader import read_conversation
 from sapwood.core.content import File
 from sapwood.core.errors import RefusedError, SapwoodError
@@ -174,6 +174,10 @@ def _path(uri: str) -> str:
 _log = logging.getLogger("sapwood.agents")
 _PAGE = 50
 _REFUSED = -32000
+_STAYS = (
+    "{command} did nothing: a thread of the editor stays with its conversation. "
+    "Open a new thread in the editor, or choose another one there."
+)
 _STOP_REASONS: dict[str, schema.StopReason] = {"length": "max_tokens", "refused": "refusal"}
 _MODES: dict[PermissionMode, str] = {
     "ask": "Ask before a tool changes anything",
@@ -334,7 +338,13 @@ class AcpAgent:
             await self._agents.runner.interrupt(AgentId(session_id), "the editor cancelled it")
 
     async def _step(self, agent: AgentId, chunk: Script) -> schema.StopReason:
-        """Runs one step of a script in the session, and sends what comes of it."""
+        """Runs one step of a script in the session, and sends what comes of it.
+
+        A session keeps its id, so a command that leaves the conversation is refused.
+        """
+        step = chunk[-1]
+        if isinstance(step, CommandStep) and step.command.leaves:
+            raise RequestError(_REFUSED, _STAYS.format(command=step.command.typed))
         runner = await self._agents.started()
         after = (await self._connection.dispatcher.open(agent)).state.version
         outcome = await self._service.step(agent, chunk)
@@ -343,7 +353,7 @@ class AcpAgent:
             raise _refused(answer)
         if outcome.message:
             await self._send(agent, [update_agent_message_text(f"{outcome.message}\n")])
-        if isinstance(answer, Prompted) or isinstance(chunk[-1], TextStep):
+        if isinstance(answer, Prompted) or isinstance(step, TextStep):
             async with aclosing(runner.watch(agent, after)) as shown:
                 return await self._show_turn(agent, shown)
         return "end_turn"

@@ -44,7 +44,10 @@ _KINDS: dict[str, ToolKind] = {
 
 
 def available_commands() -> SessionUpdate:
-    """The slash commands, which an editor lists when the user types a slash."""
+    """The slash commands, which an editor lists when the user types a slash.
+
+    A session keeps its id, so those that leave the conversation are not among them.
+    """
     return update_available_commands(
         AvailableCommand(
             name=row.name,
@@ -52,6 +55,7 @@ def available_commands() -> SessionUpdate:
             input=_input(row.usage) if row.arguments else None,
         )
         for row in TABLE.rows
+        if not row.leaves
     )
 
 

@@ -57,6 +57,7 @@ from sapwood.core.turn import Reply, Result, Turn
 from sapwood.core.view import Request
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
+_PAGE = 2
 _GOES_ON = "The program continued without a prompt of the user."
 
 
@@ -147,9 +148,9 @@ class Conversation:
     ) -> None:
         """Adds messages in order.
 
-        A reply without tool calls completes the turn if it is the last of `items`, unless
-        `completes` is false because more replies may follow. With `ends`, a turn that is open after
-        the last item is ended.
+        A reply that says something and calls no tool completes the turn if it is the last of
+        `items`, unless `completes` is false because more replies may follow. With `ends`, a turn
+        that is open after the last item is ended.
         """
         async with self._alone():
             agent = await self.agent()
@@ -252,7 +253,7 @@ def _joined(items: Iterable[Item]) -> list[Item]:
 
 def _is_whole(items: Sequence[RecordedReply | RecordedResult]) -> bool:
     """Whether the items complete a turn: every call has a result, and a reply ends it."""
-    if not items or not isinstance(items[-1], RecordedReply) or _calls(items[-1]):
+    if not items or not _answers(items[-1]):
         return False
     calls = [call.id for each in items if isinstance(each, RecordedReply) for call in _calls(each)]
     results = [each.call for each in items if isinstance(each, RecordedResult)]
@@ -261,6 +262,15 @@ def _is_whole(items: Sequence[RecordedReply | RecordedResult]) -> bool:
 
 def _calls(reply: RecordedReply) -> list[ToolCall]:
     return [part for part in reply.parts if isinstance(part, ToolCall)]
+
+
+def _answers(item: RecordedReply | RecordedResult) -> bool:
+    """Whether this is a reply that says something and calls no tool. Thinking says nothing."""
+    return (
+        isinstance(item, RecordedReply)
+        and not _calls(item)
+        and any(not isinstance(part, Thinking) for part in item.parts)
+    )
 
 
 async def _extend(
@@ -274,8 +284,7 @@ async def _extend(
         else:
             finish = FinishTool(agent.id, item.call, item.content, item.error, files=item.files)
             await agent.do(finish, SYSTEM, holder=_holder(agent))
-    last = items[-1] if items else None
-    if completes and isinstance(last, RecordedReply) and not _calls(last):
+    if completes and items and _answers(items[-1]):
         await _end(agent)
 
 
@@ -372,23 +381,43 @@ class StoredValues:
 
     async def read(self) -> Values:
         """Returns the values; none if nothing was stored."""
-        agent = await self._agent()
-        for recorded in await agent.events(limit=1, backward=True):
-            if isinstance(recorded.event, TurnRecorded):
-                values = json.loads(recorded.event.prompt[0].text)
-                return cast("Values", values)
+        agent, last = await self._agent(), None
+        # A turn that does not fit is trimmed after it was stored, so it may not be the last event.
+        while found := await agent.events(last=last, limit=_PAGE, backward=True):
+            for recorded in found:
+                if isinstance(recorded.event, TurnRecorded):
+                    values = json.loads(recorded.event.prompt[0].text)
+                    return cast("Values", values)
+            last = found[-1].version - 1
+            if not last:
+                break
         return {}
 
     async def update(self, changes: Values) -> None:
-        """Sets the given values; the others stay."""
+        """Sets the given values; the others stay, also those that others set at the same time."""
         if not changes:
             return
-        values = {**await self.read(), **changes}
+        agent = await self._started()
+        while True:
+            state = await agent.state()
+            values = {**await self.read(), **changes}
+            note = Note("program", json.dumps(values, ensure_ascii=False, default=str))
+            record = RecordTurn(self._id, (note,), (RecordedReply((Text("stored"),)),))
+            # A command id is used once, so that of two updates of the same values one is refused.
+            once = f"{self._id}/{state.created}/{state.version}"
+            try:
+                await agent.do(record, command_id=once)
+            except RefusedError:
+                if (await agent.state()).version == state.version:  # no other update came first
+                    raise
+            else:
+                return
+
+    async def _started(self) -> Agent:
         agent = await self._agent()
         with suppress(RefusedError):  # it was started before
             await agent.do(StartAgent(self._id, self._name[:200], script=True))
-        note = Note("program", json.dumps(values, ensure_ascii=False, default=str))
-        await agent.do(RecordTurn(self._id, (note,), (RecordedReply((Text("stored"),)),)))
+        return agent
 
     async def _agent(self) -> Agent:
         return Agent((await self._database.db()).connection, self._id)

@@ -106,7 +106,7 @@ class SapwoodSessionService(BaseSessionService):
         conversation = self.conversation(app_name, user_id, session_id)
         updated = (await (await conversation.agent()).state()).updated / 1_000_000
         own = await self._session_values(app_name, user_id, session_id).read()
-        author = str((await self._authors(app_name).read()).get(_AUTHOR) or "model")
+        author = await self._author(app_name, user_id, session_id) or "model"
         events = _events(await conversation.request(), author, updated)
         recent = config.num_recent_events if config else None
         if recent is not None:
@@ -172,18 +172,36 @@ class SapwoodSessionService(BaseSessionService):
         if any("function_response" in part for part in parts):
             await conversation.add(items_of_user(parts))
             return
-        authors = self._authors(names[0])
-        if (await authors.read()).get(_AUTHOR) != event.author:
-            await authors.update({_AUTHOR: event.author})
+        if await self._author_of(conversation.session) != event.author:
+            await self._authors(conversation.session).update({_AUTHOR: event.author})
         reply: RecordedReply = reply_of(parts, event.model_version or "")
         calls = any(isinstance(part, ToolCall) for part in reply.parts)
         await conversation.add([reply], completes=not calls)
 
     # State
 
-    def _authors(self, app_name: str) -> StoredValues:
-        """Who answered last in an app: ADK tells an agent its own words from those of others."""
-        return StoredValues(self._database, f"author/{app_name}")
+    async def _author(self, app_name: str, user_id: str, session_id: str) -> str:
+        """Who answered last in a session, or in those that it was forked from; empty if nobody did.
+
+        ADK tells an agent its own words from those of others. Databases of earlier versions have
+        one author for all sessions of an app.
+        """
+        conversation = self.conversation(app_name, user_id, session_id)
+        if author := await self._author_of(conversation.session):
+            return author
+        connection = (await self._database.db()).connection
+        for above in await connection.log.ancestors(connection.space, conversation.id):
+            parent = await connection.log.summary(connection.space, above)
+            if parent is not None and (author := await self._author_of(parent.name)):
+                return author
+        return await self._author_of(app_name)
+
+    async def _author_of(self, name: str) -> str:
+        return str((await self._authors(name).read()).get(_AUTHOR) or "")
+
+    def _authors(self, name: str) -> StoredValues:
+        """Who answered last in the conversation with this name."""
+        return StoredValues(self._database, f"author/{name}")
 
     def _session_values(self, app_name: str, user_id: str, session_id: str) -> StoredValues:
         return StoredValues(self._database, f"{app_name}/{user_id}/{session_id}")

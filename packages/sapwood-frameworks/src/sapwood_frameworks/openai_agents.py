@@ -9,7 +9,7 @@ from typing import Any
 
 from sapwood.api import Agent, Sapwood
 from sapwood_frameworks.conversation import Conversation, Database
-from sapwood_frameworks.response_items import items_from, response_items
+from sapwood_frameworks.response_items import is_answered, items_from, response_items
 
 
 class SapwoodSession:
@@ -66,7 +66,7 @@ class SapwoodSession:
     async def add_items(self, items: Sequence[Any]) -> None:
         """Adds items: a message of the user starts a turn, an answer completes it."""
         given: Sequence[Mapping[str, object]] = items
-        await self.conversation.add(items_from(given))
+        await self.conversation.add(items_from(given), completes=is_answered(given))
 
     async def pop_item(self) -> Any:
         """Takes the newest item out of the context and returns it; None if there is none."""

@@ -1,11 +1,12 @@
 """Converts items of OpenAI's Responses API, which the OpenAI Agents SDK stores, to turns and back.
 
-Items that Sapwood has no part for, such as a web search that OpenAI ran, are kept word for word as
-a `Thinking` part with a provider of its own, so that no other provider gets them.
+Items that Sapwood has no part for, such as a web search that OpenAI ran, or the call of a shell and
+its output, are kept word for word as a `Thinking` part with a provider of its own, so that no other
+provider gets them.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import cast
 
@@ -30,7 +31,6 @@ ResponseItem = dict[str, object]
 
 _PROVIDER = "openai"
 _VERBATIM = "openai-item"
-_OUTPUTS = ("function_call_output", "custom_tool_call_output")
 
 
 # From the framework
@@ -44,6 +44,12 @@ def items_from(items: Iterable[Mapping[str, object]]) -> list[Item]:
     return reader.end()
 
 
+def is_answered(items: Sequence[Mapping[str, object]]) -> bool:
+    """Whether a message of the model is the last item. The model goes on after any other one."""
+    last: Mapping[str, object] = items[-1] if items else {}
+    return (last.get("type") or "message") == "message" and last.get("role") == "assistant"
+
+
 class _Reader:
     """Reads items one by one; those of the model that follow each other are one reply."""
 
@@ -54,7 +60,7 @@ class _Reader:
 
     def read(self, item: Mapping[str, object]) -> None:
         kind, role = item.get("type") or "message", item.get("role")
-        if kind in _OUTPUTS:
+        if kind == "function_call_output":
             self._end_reply()
             parts = _parts(item.get("output"))
             text = "\n\n".join(part.text for part in parts if isinstance(part, Text))

@@ -92,11 +92,10 @@ def highlighted(strip: Strip, start: int, end: int, style: Style) -> Strip:
 
 def highlighted_words(strip: Strip, words: str, style: Style) -> Strip:
     """A copy of the line with every occurrence of these words in this style, in any case."""
-    text = strip.text.casefold()
-    found = text.find(words)
-    while found >= 0:
-        strip = highlighted(strip, found, found + len(words), style)
-        found = text.find(words, found + len(words))
+    text = strip.text
+    for match in re.finditer(re.escape(words), text, re.IGNORECASE):
+        start = cell_len(text[: match.start()])
+        strip = highlighted(strip, start, start + cell_len(match[0]), style)
     return strip
 
 

@@ -113,7 +113,7 @@ class Transcript(Canvas):
 
     def highlight(self, words: str) -> None:
         """Highlights these words wherever they are on screen."""
-        self._searched = words.casefold()
+        self._searched = words
         self.refresh()
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
