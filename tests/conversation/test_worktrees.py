@@ -202,6 +202,58 @@ async def test_a_changed_worktree_is_never_removed(desk: Desk, name: str) -> Non
     assert (place / name).read_text() == "changed\n"
 
 
+@pytest.mark.parametrize(
+    ("setting", "value", "name"),
+    [
+        ("status.showUntrackedFiles", "no", "new.txt"),
+        ("status.showUntrackedFiles", "no", "folder/new.txt"),
+        ("core.ignoreCase", "true", "docs/NOTE.md"),
+        ("core.ignoreStat", "true", "docs/note.md"),
+    ],
+)
+async def test_work_that_a_setting_of_git_hides_is_kept(
+    desk: Desk, project: Path, setting: str, value: str, name: str
+) -> None:
+    git(project, "config", setting, value)
+    child = (await forks(desk, "--worktree hidden")).child
+    place = Path((await workspace_of(desk, child)).worktree)
+    (place / name).parent.mkdir(exist_ok=True)
+    (place / name).write_text("work\n")
+    answer = await runs(desk, "archive", agent=child)
+    assert isinstance(answer, Changed)
+    assert "1 file is changed or new there" in answer.message
+    assert (place / name).read_text() == "work\n"
+
+
+@pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
+async def test_a_changed_file_that_git_was_told_to_overlook_is_kept(desk: Desk, flag: str) -> None:
+    child = (await forks(desk, "--worktree flagged")).child
+    place = Path((await workspace_of(desk, child)).worktree)
+    git(place, "update-index", flag, "docs/note.md")
+    (place / "docs" / "note.md").write_text("work\n")
+    answer = await runs(desk, "archive", agent=child)
+    assert isinstance(answer, Changed)
+    assert "1 file is changed or new there" in answer.message
+    assert (place / "docs" / "note.md").read_text() == "work\n"
+
+
+async def test_a_worktree_made_of_some_folders_only_is_removed(desk: Desk) -> None:
+    child = (await forks(desk, "--worktree sparse")).child
+    place = Path((await workspace_of(desk, child)).worktree)
+    git(place, "sparse-checkout", "set", "nothing-else")
+    assert not is_folder(place / "docs")
+    await runs(desk, "archive", agent=child)
+    assert not is_folder(place)
+
+
+async def test_new_files_are_counted_whatever_git_is_configured_to_hide(
+    desk: Desk, project: Path
+) -> None:
+    git(project, "config", "status.showUntrackedFiles", "no")
+    (project / "new.txt").write_text("new\n")
+    assert "1 changed file" in (await forks(desk, "--worktree fresh")).message
+
+
 async def test_a_worktree_that_another_agent_uses_stays(desk: Desk) -> None:
     child = (await forks(desk, "--worktree both")).child
     place = Path((await workspace_of(desk, child)).worktree)

@@ -259,3 +259,25 @@ def test_a_listed_name_that_is_more_than_a_name_is_found(tmp_path: Path, name: s
     (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / name).touch() if "/" not in name else (tmp_path / name).mkdir()
     assert PathGuards(home=str(tmp_path)).words_astray(locate(str(tmp_path), "."), line)
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("git checkout src", ("src",)),
+        ("git checkout notes", ("notes",)),
+        ("timeout 9 git checkout src", ("src",)),
+        ("cd src && git checkout app", ("app",)),
+        ("git checkout main", ()),
+        ("git checkout app", ()),
+        ("git checkout -b src", ()),
+        ("ls src", ()),
+    ],
+)
+def test_what_a_checkout_takes_for_a_file_is_found(
+    tmp_path: Path, line: str, found: tuple[str, ...]
+) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "app").touch()
+    (tmp_path / "notes").touch()
+    assert PathGuards(home=str(tmp_path)).words_astray(locate(str(tmp_path), "."), line) == found

@@ -511,3 +511,50 @@ def test_joining_commands_is_never_more_than_each(one: str, two: str) -> None:
 def has_open_end(command: str) -> bool:
     """A quote or a backslash at its end swallows the new line."""
     return command.endswith(("\\", "&", "|")) or "'" in command or '"' in command
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("git checkout .", "git checkout ./", "git checkout :/", "git checkout ':(top)'"),
+        *("git checkout HEAD -- ./", "git checkout HEAD .", "git checkout main src/app.py"),
+        *("git checkout '*'", "git checkout *", "git checkout src/", "git checkout 'sr?'"),
+        *("git checkout ./src", "git checkout .github", "git checkout -- src/app.py"),
+        *("git checkout -- app", "git checkout src//", "git checkout 'sr\\c'", "git checkout ''"),
+        *("git checkout --theirs app", "git checkout --ours -- app", "git checkout a b"),
+        *("git checkout HEAD -- ./ -b", "git checkout -f main", "git checkout -p"),
+        *("git checkout $(git ls-files -m)", "git --no-pager checkout ./"),
+        *("git restore .", "git restore app", "git restore --staged --worktree app"),
+        *(
+            "git restore -SW app",
+            "git reset --hard",
+            "git reset --keep HEAD~1",
+            "git reset --merge",
+        ),
+        *("git clean -f", "git clean -fdx", "git stash drop", "git stash clear"),
+        *("git switch -f main", "git switch --discard-changes main", "git switch -C main"),
+    ],
+)
+def test_a_star_does_not_discard_work_that_is_not_committed(line: str) -> None:
+    assert shell(line, *GIT) == "ask"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("git checkout main", "git checkout feature/x", "git checkout v1.2.3", "git checkout -"),
+        *("git checkout HEAD~1", "git checkout main^", "git checkout -q 5f0c8a7", "git checkout"),
+        *("git checkout -b fix/y", "git checkout -b fix/y origin/main", "git checkout -qb x main"),
+        *("git checkout --track origin/x", "git checkout --detach HEAD~2", "git checkout main --"),
+        *("git checkout $(git merge-base HEAD main)", "git switch main", "git switch -c x"),
+        *("git reset HEAD~1", "git restore --staged app", "git stash", "git stash pop"),
+    ],
+)
+def test_a_star_changes_branches(line: str) -> None:
+    assert shell(line, *GIT) == "allow"
+
+
+def test_a_rule_that_names_the_files_of_a_checkout_allows_it() -> None:
+    assert shell("git checkout -- src/app.py", "allow shell(git checkout -- src/*)") == "allow"
+    assert shell("git checkout .", "allow shell(git checkout .)") == "allow"
+    assert shell("git checkout ./", "allow shell(git checkout *)") == "ask"

@@ -8,6 +8,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import quote, unquote_to_bytes
 
 import msgspec
 import pytest
@@ -57,6 +58,9 @@ class _Pages(BaseHTTPRequestHandler):
                         self.wfile.write(b"X-A: b\r\n")
                     except OSError:
                         return
+            case path if path.startswith("/in/"):
+                body = path.rpartition("/")[2].encode()
+                self._send(200, f"text/plain; charset={path.split('/')[2]}", unquote_to_bytes(body))
             case "/missing":
                 self._send(404, "text/plain", b"gone")
             case _:
@@ -144,6 +148,31 @@ def test_pages_are_read_by_a_rule_for_their_host(tmp_path: Path) -> None:
         started = time.monotonic()
         assert "it took too long" in fetched("/slow").content
         assert time.monotonic() - started < 5
+
+
+@pytest.mark.parametrize(
+    "charset",
+    [
+        *("windows-1251", "cp866", "koi8-u", "ISO-8859-5", "mac-cyrillic", "utf-8", "utf-16"),
+        *("utf-32be", "gbk", "gb18030", "gb2312", "Big5-HKSCS", "Shift_JIS", "euc-jp", "euc-kr"),
+    ],
+)
+def test_a_page_is_read_in_the_charset_that_it_declares(tmp_path: Path, charset: str) -> None:
+    word = "Лес" if charset != "Big5-HKSCS" else "樹木"
+    with _served() as at:
+        url = f"http://{at}/in/{charset}/{quote(word.encode(charset), safe='')}"
+        assert word in _fetched(tmp_path, url, f"allow web_fetch({at})").content
+
+
+@pytest.mark.parametrize(
+    "charset", ["punycode", "idna", "utf-7", "unicode_escape", "undefined", "rot13", "no-such"]
+)
+def test_a_charset_that_pages_do_not_have_is_read_as_utf_8(tmp_path: Path, charset: str) -> None:
+    with _served() as at:
+        url = f"http://{at}/in/{charset}/+AGE-oak-%5Cx61-fsq"
+        page = _fetched(tmp_path, url, f"allow web_fetch({at})")
+        assert "+AGE-oak-\\x61-fsq" in page.content
+        assert not page.error
 
 
 @pytest.mark.parametrize(

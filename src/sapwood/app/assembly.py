@@ -281,7 +281,7 @@ def _background_jobs(connection: Connection) -> "BackgroundJobs":
     from sapwood.app.job_log import AgentJobLog
     from sapwood.workspace.background_jobs import BackgroundJobs
 
-    return BackgroundJobs(AgentJobLog(connection))
+    return BackgroundJobs(AgentJobLog(connection), connection.masked)
 
 
 def toolbox_for(

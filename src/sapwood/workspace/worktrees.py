@@ -1,7 +1,8 @@
 """Git worktrees for agents: a folder and a branch of their own, beside the repository.
 
 A worktree is made from the commit that the agent's folder is on. It is removed only if git finds no
-changed and no new file in it; the branch with its commits always stays.
+changed and no new file in it, whatever the user has configured git to overlook; the branch with its
+commits always stays.
 """
 
 import os
@@ -14,9 +15,19 @@ from msgspec import Struct, structs
 from sapwood.core.plural import counted
 from sapwood.core.refusals import BranchExists, NoRepository, Refusal, WorktreeNotMade
 from sapwood.core.settings import Workspace
-from sapwood.workspace.checkpoints.git_command import Git, GitError
+from sapwood.workspace.checkpoints.git_command import Git, GitError, with_settings
 
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9._-]+")
+_SEES_ALL = with_settings(
+    {
+        "status.showUntrackedFiles": "all",
+        "core.ignoreCase": "false",
+        "core.ignoreStat": "false",
+        "core.trustctime": "true",
+        "core.checkStat": "default",
+    }
+)
+"""Settings with which git overlooks no new and no changed file, also when it removes a worktree."""
 
 
 class AddedWorktree(Struct, frozen=True):
@@ -36,7 +47,7 @@ def add_worktree(workspace: Workspace, branch: str) -> AddedWorktree | Refusal:
     folder = workspace.worktree or workspace.folder
     if not folder or not os.path.isdir(folder):
         return NoRepository(folder)
-    git = Git(folder, {})
+    git = Git(folder, _SEES_ALL)
     try:
         top = Path(_line(git.run("rev-parse", "--show-toplevel")))
         commit = _line(git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}", codes=(0, 1)))
@@ -49,7 +60,7 @@ def add_worktree(workspace: Workspace, branch: str) -> AddedWorktree | Refusal:
         if refused := _name_problem(git, branch, place):
             return refused
         git.run("worktree", "add", "--quiet", "-b", branch, "--", str(place), commit)
-        changed = len(git.run("status", "--porcelain=v1", "-z").split(b"\0")) - 1
+        changed = len(_changed(git))
     except GitError as error:
         return WorktreeNotMade(branch, str(error))
     within = _within(place, top, Path(folder))
@@ -68,17 +79,15 @@ def remove_worktree(workspace: Workspace) -> str:
         return ""
     kept = f"The worktree {place} stays"
     try:
-        git = Git(str(place), {})
-        top = _line(git.run("rev-parse", "--show-toplevel"))
-        changed = git.run("status", "--porcelain=v1", "-z").split(b"\0")
-        if len(changed) > 1:
-            count = len(changed) - 1
+        top = _line(Git(str(place), {}).run("rev-parse", "--show-toplevel"))
+        git = Git(top, _SEES_ALL)
+        if count := len(_overlooked(git) | _changed(git)):
             files = "1 file is" if count == 1 else f"{count} files are"
             return (
                 f"{kept}: {files} changed or new there. Commit them, then type: git worktree "
                 f"remove {top}"
             )
-        Git(str(_main_folder(git)), {}).run("worktree", "remove", "--", top)
+        Git(str(_main_folder(git)), _SEES_ALL).run("worktree", "remove", "--", top)
     except GitError as error:
         return f"{kept}: {error}. To remove it, type: git worktree remove {place}"
     return f"Removed the worktree {top}. Its branch {workspace.branch} is kept."
@@ -89,7 +98,7 @@ def drop_worktree(workspace: Workspace) -> None:
     with suppress(GitError):
         git = Git(workspace.worktree, {})
         top = _line(git.run("rev-parse", "--show-toplevel"))
-        main = Git(str(_main_folder(git)), {})
+        main = Git(str(_main_folder(git)), _SEES_ALL)
         main.run("worktree", "remove", "--", top)
         main.run("branch", "--quiet", "-D", "--", workspace.branch)
 
@@ -107,6 +116,25 @@ def restore_worktree(workspace: Workspace) -> str:
     except GitError as error:
         return f"The worktree {workspace.worktree} could not be restored: {error}."
     return f"Restored the worktree {place} on branch {workspace.branch}."
+
+
+def _changed(git: Git) -> set[bytes]:
+    """The changed and the new files that git finds."""
+    options = ("-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=none")
+    found = git.run("status", "--porcelain=v1", *options)
+    return {each[3:] for each in found.split(b"\0") if each}
+
+
+def _overlooked(git: Git) -> set[bytes]:
+    """The files that exist and that git skips because of a flag in the index (skip-worktree).
+
+    The other such flag (assume-unchanged) is taken off changed files, so that git finds them.
+    """
+    git.run("update-index", "-q", "--really-refresh", codes=(0, 1))
+    entries = git.run("ls-files", "-v", "-z").split(b"\0")
+    skipped = {each[2:] for each in entries if each[:1] in (b"S", b"s")}
+    folder = os.fsencode(git.folder)
+    return {path for path in skipped if os.path.lexists(os.path.join(folder, path))}
 
 
 def _place(git: Git, top: Path, branch: str) -> Path:

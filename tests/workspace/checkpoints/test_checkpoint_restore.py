@@ -3,6 +3,8 @@
 import os
 import shutil
 import stat
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -28,6 +30,24 @@ async def restored(folder: Path, files: Saved, bounds: CheckpointLimits | None =
 def names(folder: Path) -> list[str]:
     """What is in a folder."""
     return sorted(path.name for path in folder.iterdir())
+
+
+_TERABYTE = 1 << 40
+
+
+def _deep_folder(top: Path, depth: int) -> Path:
+    """Makes folders in each other, and returns the last one."""
+    deepest = top
+    top.mkdir()
+    for _ in range(depth):
+        deepest /= "d"
+        deepest.mkdir()
+    return deepest
+
+
+def _remove(folder: Path) -> None:
+    """Removes a folder that is too deep for `shutil.rmtree`."""
+    subprocess.run(["rm", "-rf", "--", folder], check=True)
 
 
 async def test_it_counts_what_it_did(tmp_path: Path) -> None:
@@ -162,8 +182,39 @@ async def test_what_is_too_large_now_is_not_overwritten(tmp_path: Path) -> None:
     files = await saved(tmp_path, bounds)
     (tmp_path / "data").write_bytes(b"x" * 11)
     found = await restored(tmp_path, files, bounds)
-    assert found.left == (LeftOut("data", "unsaved"),)
+    assert found.left == (LeftOut("data", "large"),)
     assert (tmp_path / "data").read_bytes() == b"x" * 11
+
+
+async def test_a_file_larger_than_memory_is_kept_and_the_others_are_restored(
+    tmp_path: Path,
+) -> None:
+    repository(tmp_path)
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("then")
+    files = await saved(tmp_path)
+    os.truncate(tmp_path / "a", _TERABYTE)
+    (tmp_path / "b").write_text("now")
+    found = await restored(tmp_path, files)
+    assert found == Restored(written=1, left=(LeftOut("a", "large"),))
+    assert (tmp_path / "a").stat().st_size == _TERABYTE
+    assert (tmp_path / "b").read_text() == "then"
+
+
+@pytest.mark.parametrize("then", ["was there", "was not"])
+async def test_a_file_that_becomes_larger_than_memory_since_it_was_saved_is_kept(
+    tmp_path: Path, then: str
+) -> None:
+    repository(tmp_path)
+    if then == "was there":
+        (tmp_path / "a").write_text("then")
+    files = await saved(tmp_path)
+    (tmp_path / "a").write_text("now")
+    present = await saved(tmp_path)
+    os.truncate(tmp_path / "a", _TERABYTE)
+    found = await GitCheckpoints().restore(Workspace(str(tmp_path)), present, files)
+    assert found == Restored(left=(LeftOut("a", "unsaved"),))
+    assert (tmp_path / "a").stat().st_size == _TERABYTE
 
 
 async def test_a_folder_with_what_was_not_saved_is_not_replaced_by_a_file(tmp_path: Path) -> None:
@@ -187,6 +238,70 @@ async def test_an_empty_folder_is_in_nobodys_way(tmp_path: Path) -> None:
     (tmp_path / "place" / "deep").mkdir(parents=True)
     assert await restored(tmp_path, files) == Restored(written=1)
     assert (tmp_path / "place").read_text() == "a file"
+
+
+@pytest.mark.parametrize("bottom", ["empty", "a file"])
+async def test_a_very_deep_folder_in_place_of_a_file_is_removed_if_it_is_empty(
+    tmp_path: Path, bottom: str
+) -> None:
+    repository(tmp_path)
+    (tmp_path / ".gitignore").write_text("*.log\n")
+    for name in ("a", "place"):
+        (tmp_path / name).write_text("then")
+    files = await saved(tmp_path)
+    (tmp_path / "a").write_text("now")
+    (tmp_path / "place").unlink()
+    try:
+        deepest = _deep_folder(tmp_path / "place", 600)
+        if bottom == "a file":
+            (deepest / "x.log").write_text("mine")
+        found = await restored(tmp_path, files)
+        assert (tmp_path / "a").read_text() == "then"
+        if bottom == "a file":
+            assert found == Restored(written=1, left=(LeftOut("place", "unsaved"),))
+            assert (deepest / "x.log").read_text() == "mine"
+        else:
+            assert found == Restored(written=2)
+            assert (tmp_path / "place").read_text() == "then"
+    finally:
+        _remove(tmp_path / "place")
+
+
+@pytest.mark.night
+async def test_a_file_in_a_very_deep_folder_comes_back(tmp_path: Path) -> None:
+    repository(tmp_path)
+    try:
+        deepest = _deep_folder(tmp_path / "place", sys.getrecursionlimit())
+        (deepest / "x").write_text("then")
+        files = await saved(tmp_path)
+        _remove(tmp_path / "place")
+        assert await restored(tmp_path, files) == Restored(written=1)
+        assert (deepest / "x").read_text() == "then"
+    finally:
+        _remove(tmp_path / "place")
+
+
+async def test_a_folder_that_is_moved_away_while_it_is_removed_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    top, outside = repository(tmp_path / "top"), tmp_path / "outside"
+    (top / "place").write_text("a file")
+    files = await saved(top)
+    (top / "place").unlink()
+    (top / "place" / "deep" / "deeper").mkdir(parents=True)
+    present = await saved(top)
+    outside.mkdir()
+    rmdir = os.rmdir
+
+    def moving(path: str, *, dir_fd: int | None = None) -> None:
+        rmdir(path, dir_fd=dir_fd)
+        if path == "deeper":
+            os.rename(top / "place" / "deep", outside / "deep")
+
+    monkeypatch.setattr(os, "rmdir", moving)
+    found = await GitCheckpoints().restore(Workspace(str(top)), present, files)
+    assert found == Restored(left=(LeftOut("place", "unsaved"),))
+    assert names(outside) == ["deep"]
 
 
 async def test_nothing_is_written_through_a_symlink(tmp_path: Path) -> None:
@@ -250,6 +365,23 @@ async def test_a_full_disk_stops_it_and_is_told(
     assert found == Unsaved("No space left on device.")
     assert (tmp_path / "a").read_text() == "2"
     assert names(tmp_path) == [".git", "a"]
+
+
+async def test_an_error_that_nobody_expected_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repository(tmp_path)
+    (tmp_path / "a").write_text("1")
+    files = await saved(tmp_path)
+    (tmp_path / "a").write_text("2")
+    present = await saved(tmp_path)
+
+    def fails(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr(file_replacement, "_create", fails)
+    found = await GitCheckpoints().restore(Workspace(str(tmp_path)), present, files)
+    assert found == Unsaved("An unexpected error: MemoryError().")
 
 
 async def test_one_file_that_cannot_be_written_does_not_keep_the_others(

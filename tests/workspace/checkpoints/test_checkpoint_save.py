@@ -161,6 +161,23 @@ async def test_what_is_too_large_is_left_out_and_said(tmp_path: Path) -> None:
     assert held(tmp_path, await saved(tmp_path, CheckpointLimits(max_file=10))) == []
 
 
+@pytest.mark.parametrize("form", ["sha1", "sha256"])
+async def test_an_empty_file_that_becomes_larger_than_memory_is_left_out_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    git(tmp_path, "init", "--quiet", f"--object-format={form}")
+    (tmp_path / "in").mkdir()
+    for name in ("a", "b", "in/new\nline"):
+        (tmp_path / name).touch()
+    assert held(tmp_path, await saved(tmp_path)) == ["a", "b", "in/new\nline"]
+    for name in ("a", "in/new\nline"):
+        os.truncate(tmp_path / name, 1 << 40)
+    monkeypatch.setattr(git_command, "_TIMEOUT", 5.0)
+    files = await saved(tmp_path)
+    assert files.left_out == (LeftOut("a", "large"), LeftOut("in/new\nline", "large"))
+    assert held(tmp_path, files) == ["b"]
+
+
 async def test_too_much_at_once_is_not_saved_at_all(tmp_path: Path) -> None:
     repository(tmp_path)
     for name in "abc":

@@ -64,7 +64,7 @@ def restore(store: CheckpointStore, present: str, commit: str, started: str = ""
     git = _git_with(store, commit)
     now = read_record(git, present)
     then = read_record(git, commit)
-    differences = _differences(git.run("diff-tree", "-r", "-z", "--raw", now.tree, then.tree))
+    differences = _differences(git, now.tree, then.tree)
     first = now if started in ("", present) else read_record(git, started)
     work = _Restoration(store, now, then, first, _folders(git, then.tree))
     work.open_folders()
@@ -99,6 +99,7 @@ class _Restoration:
         self._first = first
         self._folders = folders
         self._made: list[bytes] = []
+        self._there: set[bytes] = set()
         self.written = 0
         self.removed = 0
         self.added: list[bytes] = []
@@ -157,8 +158,9 @@ class _Restoration:
 
     def write(self, each: FileDifference, then: FileVersion, read: ObjectReader) -> None:
         """Gives a file the content and the permissions that it had then."""
-        if self._now.reason_not_covered(each.path) == "repository":
-            self.left_out.append((each.path, "repository"))
+        why = self._now.reason_not_covered(each.path)
+        if why in ("repository", "large"):
+            self.left_out.append((each.path, why))
             return
         if each.now is not None and (why := self._not_covered_first(each.path)) is not None:
             self.left_out.append((each.path, why))
@@ -226,15 +228,15 @@ class _Restoration:
 
     def _make_folders(self, folder: bytes) -> None:
         """Makes missing folders, for the owner alone until their permissions are restored."""
-        if not folder:
-            return
-        self._make_folders(os.path.dirname(folder))
-        with open_parent(self._place(folder)) as (above, name):
-            try:
+        around: list[bytes] = []
+        while folder and folder not in self._there:
+            around.append(folder)
+            folder = os.path.dirname(folder)
+        for each in reversed(around):
+            with open_parent(self._place(each)) as (above, name), suppress(FileExistsError):
                 os.mkdir(name, 0o700, dir_fd=above)
-            except FileExistsError:
-                return
-        self._made.append(folder)
+                self._made.append(each)
+            self._there.add(each)
 
     def _remove_empty_folders(self, folder: bytes) -> None:
         """Removes folders that are empty now."""
@@ -276,11 +278,24 @@ def _folders(git: Git, tree: str) -> set[bytes]:
     return {path + b"/" for path in found.split(b"\0") if path}
 
 
-def _differences(raw: bytes) -> list[FileDifference]:
-    fields = raw.split(b"\0")
+def _differences(git: Git, present: str, wanted: str) -> list[FileDifference]:
+    """The files that differ between two trees."""
+    fields = git.run("diff-tree", "-r", "-z", "--raw", present, wanted).split(b"\0")
+    changes = [about.removeprefix(b":").split(b" ") for about in fields[0:-1:2]]
+    sizes = _sizes(git, {object_ for change in changes for object_ in change[2:4]})
     found: list[FileDifference] = []
-    for about, path in zip(fields[0:-1:2], fields[1::2], strict=True):
-        before, after, saved, object_, _ = about.removeprefix(b":").split(b" ")
-        now, then = FileVersion(int(before, 8), saved), FileVersion(int(after, 8), object_)
+    for (before, after, saved, object_, _), path in zip(changes, fields[1::2], strict=True):
+        now = FileVersion(int(before, 8), saved, sizes[saved])
+        then = FileVersion(int(after, 8), object_, sizes[object_])
         found.append(FileDifference(path, now if now.mode else None, then if then.mode else None))
     return found
+
+
+def _sizes(git: Git, objects: set[bytes]) -> dict[bytes, int]:
+    """The sizes of objects; -1 for one that does not exist."""
+    names = sorted(objects)
+    asked = b"".join(name + b"\n" for name in names)
+    lines = git.run("cat-file", "--batch-check=%(objectsize)", stdin=asked).splitlines()
+    return {
+        name: int(line) if line.isdigit() else -1 for name, line in zip(names, lines, strict=True)
+    }

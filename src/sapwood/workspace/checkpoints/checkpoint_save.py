@@ -5,6 +5,7 @@ changed files are read again.
 """
 
 import os
+import re
 import stat
 import time
 from collections.abc import Collection, Iterable
@@ -32,6 +33,11 @@ from sapwood.workspace.tool_output import byte_size
 _MAX_NAMED = 4 * SHOWN
 _UNCHANGED, _NEW, _IGNORED = b"A ", b"??", b"!!"
 """What `git status` prints: the store has no HEAD, so that every path of its index is added."""
+_EMPTY = re.compile(
+    rb"(?<=\0)\d+ (?:e69de29bb2d1d6434b8b29ae775ad8c2e48c5391|"
+    rb"473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813) \d\t([^\0]+)"
+)
+"""An entry of the index with an empty file, by SHA-1 or SHA-256."""
 _IDENTITY = {
     f"GIT_{role}_{what}": value
     for role in ("AUTHOR", "COMMITTER")
@@ -113,6 +119,8 @@ def left_out_for_event(left: Iterable[tuple[bytes, Why]]) -> tuple[tuple[LeftOut
 
 def _sorted(store: CheckpointStore, git: Git, folders: Folders, limits: CheckpointLimits) -> _Files:
     """Looks at every path: in the index, changed since, new, or ignored."""
+    if grown := _grown(git, folders, limits):
+        update_index(git, (), grown)
     statuses, warnings = _statuses(store, git)
     changed = (path for path in statuses if statuses[path] not in (_UNCHANGED, _NEW, _IGNORED))
     if replaced := [path for path in changed if folders.is_folder(path)]:
@@ -150,6 +158,20 @@ def _statuses(store: CheckpointStore, git: Git) -> tuple[dict[bytes, bytes], byt
     start = os.fsencode(store.prefix)
     found = {each[3:].removeprefix(start): each[:2] for each in output.split(b"\0") if each}
     return found, warnings
+
+
+def _grown(git: Git, folders: Folders, limits: CheckpointLimits) -> list[bytes]:
+    """The files that are empty in the index and too large now.
+
+    For an empty file, git reads all of the new content to see whether it changed.
+    """
+    empty = _EMPTY.findall(b"\0" + git.run("ls-files", "--stage", "-z"))
+    states = ((path, folders.state(path)) for path in empty)
+    return [
+        path
+        for path, state in states
+        if isinstance(state, os.stat_result) and state.st_size > limits.max_file
+    ]
 
 
 def _is_hidden(

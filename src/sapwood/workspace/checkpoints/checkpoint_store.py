@@ -21,7 +21,7 @@ from sapwood.core.checkpoint import Unsaved
 from sapwood.core.ids import AgentId
 from sapwood.private_files import lock_held, slug
 from sapwood.workspace.checkpoints.file_replacement import remove_unfinished
-from sapwood.workspace.checkpoints.git_command import Git, GitError
+from sapwood.workspace.checkpoints.git_command import Git, GitError, with_settings
 
 _REFS = "refs/sapwood/checkpoints"
 _REF_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
@@ -120,11 +120,7 @@ class CheckpointStore(Struct, frozen=True):
         settings = dict(_SETTINGS)
         if self.excludes:
             settings["core.excludesFile"] = self.excludes
-        variables = {"GIT_CONFIG_COUNT": str(len(settings))}
-        for number, (name, value) in enumerate(settings.items()):
-            variables[f"GIT_CONFIG_KEY_{number}"] = name
-            variables[f"GIT_CONFIG_VALUE_{number}"] = value
-        return variables
+        return with_settings(settings)
 
     def object_folders(self) -> list[str]:
         """The objects of all stores: a folder that was moved had another, as worktrees have."""

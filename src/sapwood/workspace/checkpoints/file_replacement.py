@@ -16,15 +16,18 @@ from sapwood.workspace.checkpoints.git_command import ObjectReader
 
 _LINK = 0o120000
 _SHA1_LENGTH = 40
+_CHUNK = 1 << 20
 _START = ".sapwood-"
 _NOTES = "unfinished"
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class FileVersion(Struct, frozen=True):
-    """A version of a file: its mode as git has it, and its object."""
+    """A version of a file: its mode as git has it, its object, and the size of that."""
 
     mode: int
     object: bytes
+    size: int
 
 
 class Replacement(Struct, frozen=True):
@@ -114,17 +117,21 @@ def is_version(folder: int, name: str, state: os.stat_result, saved: FileVersion
     """Whether the file is as it was saved, so that no later change is lost."""
     if saved is None or stat.S_ISLNK(state.st_mode) != (saved.mode == _LINK):
         return False
+    digest = (sha1 if len(saved.object) == _SHA1_LENGTH else sha256)(
+        b"blob %d\0" % saved.size, usedforsecurity=False
+    )
     if stat.S_ISLNK(state.st_mode):
-        content = os.fsencode(os.readlink(name, dir_fd=folder))
-    elif stat.S_ISREG(state.st_mode):
+        digest.update(os.fsencode(os.readlink(name, dir_fd=folder)))
+    elif stat.S_ISREG(state.st_mode) and state.st_size == saved.size:
         flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
         with os.fdopen(os.open(name, flags, dir_fd=folder), "rb") as file:
-            content = file.read()
+            left = saved.size + 1  # a file that grows meanwhile is another one, and may be huge
+            while left and (piece := file.read(min(left, _CHUNK))):
+                digest.update(piece)
+                left -= len(piece)
     else:
         return False
-    algorithm = sha1 if len(saved.object) == _SHA1_LENGTH else sha256
-    digest = algorithm(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
-    return digest.encode() == saved.object
+    return digest.hexdigest().encode() == saved.object
 
 
 def _create(folder: int, name: str, then: FileVersion, mode: int, read: ObjectReader) -> None:
@@ -139,15 +146,52 @@ def _create(folder: int, name: str, then: FileVersion, mode: int, read: ObjectRe
 
 
 def _remove_empty(folder: int, name: str) -> bool:
-    """Removes a folder that contains no file; returns whether it was removed."""
+    """Removes a folder that contains no file; returns whether it was removed.
+
+    It can be nested more deeply than functions can call each other or files can be open at once.
+    So it goes up by `..`, if that is still the folder from which it went down.
+    """
+    current, above = folder, list[_Level]()
     try:
-        inside = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
-    except NotADirectoryError:
+        inside = _open_folder(folder, name)
+        while inside is not None:
+            above.append(_Level(name, _identity(current), os.listdir(inside)))
+            if current != folder:
+                os.close(current)
+            current = inside
+            while not above[-1].left:
+                level = above.pop()
+                parent = os.open("..", _FOLDER, dir_fd=current) if above else folder
+                os.close(current)
+                current = parent
+                if _identity(current) != level.parent:
+                    return False
+                os.rmdir(level.name, dir_fd=current)
+                if not above:
+                    return True
+            name = above[-1].left.pop()
+            inside = _open_folder(current, name)
         return False
-    try:
-        if not all(_remove_empty(inside, each) for each in os.listdir(inside)):
-            return False
     finally:
-        os.close(inside)
-    os.rmdir(name, dir_fd=folder)
-    return True
+        if current != folder:
+            os.close(current)
+
+
+class _Level(Struct):
+    """A folder that is being removed: its name, the folder that it is in, and what is left."""
+
+    name: str
+    parent: tuple[int, int]
+    left: list[str]
+
+
+def _open_folder(folder: int, name: str) -> int | None:
+    try:
+        return os.open(name, _FOLDER, dir_fd=folder)
+    except NotADirectoryError:
+        return None
+
+
+def _identity(folder: int) -> tuple[int, int]:
+    state = os.fstat(folder)
+    return state.st_dev, state.st_ino

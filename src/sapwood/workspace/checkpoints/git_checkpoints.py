@@ -66,3 +66,7 @@ def _with_lock(folder: str, work: Callable[[CheckpointStore], _Result]) -> _Resu
         return Unsaved(
             f"{error.strerror or error}{f': {error.filename}' if error.filename else ''}."
         )
+    except (
+        Exception
+    ) as error:  # whatever files are there, a revert and the next prompt get an answer
+        return Unsaved(f"An unexpected error: {error!r}.")

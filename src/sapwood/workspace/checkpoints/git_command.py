@@ -45,6 +45,15 @@ def environment_for_git() -> dict[str, str]:
     return passed_on | _FIXED
 
 
+def with_settings(settings: Mapping[str, str]) -> dict[str, str]:
+    """The variables for these settings of git, which overrule those of every configuration."""
+    variables = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for number, (name, value) in enumerate(settings.items()):
+        variables[f"GIT_CONFIG_KEY_{number}"] = name
+        variables[f"GIT_CONFIG_VALUE_{number}"] = value
+    return variables
+
+
 class Git:
     """Runs git in one folder, with these variables in addition to the environment."""
 

@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from sapwood.workspace.permissions.git_checkout import checkout_operands
 from sapwood.workspace.permissions.guarded_files import (
     private_files_of_homes,
     why_private,
@@ -88,11 +89,13 @@ class PathGuards:
         """The words of a command line that are files outside the workspace or private files.
 
         They can look like files of the workspace: a symlink, a hard link, a pattern that matches
-        one. With too many words for a check, all of them are returned.
+        one. So can files that `git checkout` overwrites look like branches. With too many words for
+        a check, all of them are returned.
         """
         commands = simple_commands(line) or ()
         words: dict[str, str] = {}
         written: dict[str, str] = {}
+        overwritten: list[str] = []
         read: list[tuple[str, str, str]] = []
         for command in commands:
             top = os.path.join(folder.root, command.folder_from(folder.shown) or folder.shown)
@@ -100,12 +103,18 @@ class PathGuards:
             written |= dict.fromkeys(command.outputs, top)
             files = files_of_script(command.words) or ()
             read += [(command.words[2], file, top) for file in files]
+            overwritten += (
+                word
+                for word in checkout_operands(command.words)
+                if command.folder is None or _exists(os.path.join(top, word))
+            )
         if len(words) > _MAX_WORDS:
             return (*words, *written)
         return (
             *(word for word, top in words.items() if self._leads_astray(folder, top, word)),
             *(word for word, file, top in read if self._leads_astray(folder, top, file)),
             *(word for word, top in written.items() if self._is_written_astray(folder, top, word)),
+            *overwritten,
         )
 
     def _is_written_astray(self, folder: ResolvedPath, top: str, word: str) -> bool:
@@ -190,6 +199,11 @@ class PathGuards:
             places = (os.path.join(self._home, each) for each in private_files_of_homes())
             self._inodes = (now, _linked_files((*places, *self._own, self._keys)))
         return self._inodes[1]
+
+
+def _exists(path: str) -> bool:
+    """Whether something has this path; also true of a text that cannot be looked for."""
+    return len(path) > 4_096 or "\0" in path or os.path.lexists(path)
 
 
 def _is_risky(piece: str) -> bool:

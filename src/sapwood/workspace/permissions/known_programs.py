@@ -191,7 +191,7 @@ _GIT: Mapping[str, str] = {
     "--allow-empty --fixup --squash --dry-run --date",
     "fetch": "-p -v -q -t --all --prune --tags --verbose --quiet --dry-run --depth --unshallow",
     "pull": "-r -v -q --rebase --no-rebase --ff-only --no-ff --quiet --autostash --prune --tags",
-    "checkout": "-b -q -t --track --no-track --quiet --detach --theirs --ours !.",
+    "checkout": "-b -q -t --track --no-track --quiet --detach",
     "switch": "-c -q -d -t --create --quiet --detach --track --guess",
     "restore": "+--staged --staged -q",
     "merge": "-m -q --no-ff --ff-only --ff --squash --abort --continue --no-commit --no-edit",

@@ -70,7 +70,8 @@ class FileAction(Struct, frozen=True):
 class ShellAction(Struct, frozen=True):
     """Running a command line in a folder, which is given from the workspace's folder on.
 
-    `astray` are words of the line that lead out of the workspace or to a protected file, by links.
+    `astray` are words of the line that lead out of the workspace or to a protected file, by links,
+    and files that a `git checkout` in it overwrites.
     `is_confined`: it runs in the sandbox and can do nothing that a checkpoint does not undo, so it
     needs no question. `wants` says what it asks for beyond the sandbox; `must_ask`: no rule and no
     mode allows that, only a person who sees the command.

@@ -17,6 +17,7 @@ from sapwood.workspace.permissions.denied_words import (
     is_interpreter,
     script_of,
 )
+from sapwood.workspace.permissions.git_checkout import overwritten_file
 from sapwood.workspace.permissions.guarded_files import why_private, why_runs_programs
 from sapwood.workspace.permissions.printed_values import (
     A_NUMBER,
@@ -67,7 +68,8 @@ _CURL_PLACE = re.compile(r"(?:https?://)?(?:localhost|127\.0\.0\.1|\[::1\])(?::\
 def why_not_covered(pattern: str, command: SimpleCommand, astray: Sequence[str] = ()) -> str:
     """Which word of the command the `*` of a pattern does not stand for; '' if there is none.
 
-    `astray` are words that lead to files elsewhere or to protected ones, by links.
+    `astray` are words that lead to files elsewhere or to protected ones, by links, and files that
+    `git checkout` overwrites.
 
     >>> why_not_covered("git log *", SimpleCommand(("git", "log", "-1", "--output=x")))
     '--output=x'
@@ -327,6 +329,8 @@ def _uncovered_subcommand(
     needed = [option[1:] for option in listed if option[0] == "+"]
     if not is_spelled(rest[0]) and not set(needed) <= set(words):
         return form
+    if form == "checkout" and (file := overwritten_file(words, given)):
+        return file
     bad = known.bad_options(name) if "*" in listed else ("--",)
     return _unlisted(given, listed) or _first_bad(given, bad, reads)
 

@@ -5,6 +5,7 @@ allows it. The connection goes to a checked address, so a name that resolves oth
 later changes nothing. Proxies of the environment are not used: they would resolve the name again.
 """
 
+import codecs
 import http.client
 import ipaddress
 import re
@@ -29,6 +30,15 @@ _PORTS = {"http": 80, "https": 443}
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _HOST = re.compile(r"[a-z0-9._-]+|\[[0-9a-f:.]+\]")
 _CHARSET = re.compile(r"charset\s*=\s*[\"']?([A-Za-z0-9._:-]{1,40})")
+_PAGE_CODECS = re.compile(
+    r"ascii|utf-(?:8|16|32)(?:-sig|-[bl]e)?|iso8859-\d+|cp(?:125\d|866|874|932|949|950)|"
+    r"koi8-[rtu]|mac-(?:roman|cyrillic)|tis-620|gb(?:2312|k|18030)|big5(?:hkscs)?|shift_jis|"
+    r"euc_(?:jp|kr)|iso2022_jp"
+)
+"""The codecs that pages are read with, by their names in Python: those that browsers have.
+
+Others, such as punycode, can take minutes for a page, and no deadline ends them.
+"""
 _TEXT_TYPES = re.compile(
     r"text/.*|application/(?:.*\+)?(?:json|xml)|application/(?:javascript|yaml)"
 )
@@ -242,10 +252,7 @@ def _page(address: WebAddress, status: int, kind: str, data: bytes) -> WebPage:
     declared = _CHARSET.search(kind) or (
         _CHARSET.search(data[:2048].decode("ascii", "replace")) if is_html else None
     )
-    try:
-        text = data[:MAX_BYTES].decode(declared[1] if declared else "utf-8", "replace")
-    except LookupError:
-        text = data[:MAX_BYTES].decode("utf-8", "replace")
+    text = data[:MAX_BYTES].decode(_codec(declared[1] if declared else ""), "replace")
     title = ""
     if is_html:
         title, text = web_text(text, address.url)
@@ -254,6 +261,19 @@ def _page(address: WebAddress, status: int, kind: str, data: bytes) -> WebPage:
     if cut or len(text) > MAX_TEXT:
         text = f"{text[:MAX_TEXT]}\n[The rest of the page was left out.]"
     return WebPage(address, status, media_type, title, text)
+
+
+def _codec(charset: str) -> str:
+    """The codec for a declared charset: UTF-8 unless it is one that pages have.
+
+    >>> _codec("Windows-1251"), _codec("latin1"), _codec("punycode"), _codec("")
+    ('cp1251', 'iso8859-1', 'utf-8', 'utf-8')
+    """
+    try:
+        name = codecs.lookup(charset).name
+    except LookupError:
+        return "utf-8"
+    return name if _PAGE_CODECS.fullmatch(name) else "utf-8"
 
 
 def _ascii_host(host: str) -> str:
