@@ -26,7 +26,7 @@ async def agent(served: Served) -> AgentId:
 async def test_a_comment_is_sent_in_times_of_silence_and_events_after_it(
     served: Served, agent: AgentId, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(event_feed, "_BEAT", 0.05)
+    monkeypatch.setattr(event_feed, "BEAT", 0.05)
     stream = served.spaces.get("local").feeds.follow(agent, 2)
     async with asyncio.timeout(20):
         assert await anext(stream) == b"retry: 1000\n\n"

@@ -10,8 +10,8 @@ from sapwood.api import open
 from sapwood.core.errors import LogError
 from sapwood.core.ids import Space
 from sapwood.core.log_values import Cursor, LogUnavailable, TailedEvent
-from sapwood_server import event_feed
-from sapwood_server.event_feed import SpaceFeed
+from sapwood_server import space_feed
+from sapwood_server.space_feed import SpaceFeed
 from tests.server.serving import Served, record
 
 
@@ -138,7 +138,7 @@ async def test_followers_get_comments_until_the_database_answers(
         return await end(space)
 
     monkeypatch.setattr(log, "end", away)
-    monkeypatch.setattr(event_feed, "_BEAT", 0.05)
+    monkeypatch.setattr(space_feed, "BEAT", 0.05)
     stream = feed.follow(None, short=False)
     async with asyncio.timeout(20):
         assert await anext(stream) == b"retry: 1000\n\n"
@@ -191,7 +191,7 @@ async def test_a_quiet_space_keeps_nothing_in_memory(
         seen = b""
         while b"turn.recorded" not in seen:
             seen += await anext(stream)
-        monkeypatch.setattr(event_feed, "_SECONDS", 0.0)
+        monkeypatch.setattr(space_feed, "_SECONDS", 0.0)
         late = await collect(feed, Cursor(0), 2)
         await stream.aclose()
     assert [id for id, _, _ in late] == ["1", "2"]

@@ -136,8 +136,8 @@ class Eraser:
         return [summary.agent for summary in await self._listed("") if summary.parent is None]
 
     async def owned(self, owner: str) -> list[AgentId]:
-        """All agents of an owner."""
-        return [summary.agent for summary in await self._listed(owner)]
+        """All agents of an owner; none without a name, which all agents of the space would have."""
+        return [summary.agent for summary in await self._listed(owner)] if owner else []
 
     async def _listed(self, owner: str) -> list[AgentSummary]:
         found: list[AgentSummary] = []

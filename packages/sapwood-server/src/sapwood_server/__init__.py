@@ -7,5 +7,7 @@ access/             who may do what: tokens, issuers, limits, and the checks of 
 routes/             the API: a route for each command, reads, files, the log for remote clients
 protocols/          clients of other protocols: OpenAI Responses, AG-UI and MCP
 page/  static/      the web page: HTML that is rendered here, scripts and style
-event_feed.py       server-sent events of one conversation, and of a space
+event_feed.py       server-sent events of one conversation
+space_feed.py       server-sent events of a space
+event_stream.py     what event streams share
 """

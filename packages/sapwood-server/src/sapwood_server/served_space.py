@@ -32,8 +32,9 @@ from sapwood.core.state import State
 from sapwood.engine import keep_awake
 from sapwood.turns.log import MovableLog
 from sapwood_server.answered_requests import AnsweredRequests
-from sapwood_server.event_feed import AgentFeeds, SpaceFeed
+from sapwood_server.event_feed import AgentFeeds
 from sapwood_server.shown_sessions import SessionCatchUp
+from sapwood_server.space_feed import SpaceFeed
 from sapwood_server.typed_work import GoalRuns, LimitWaits, ShellLines
 
 _log = logging.getLogger("sapwood.server")

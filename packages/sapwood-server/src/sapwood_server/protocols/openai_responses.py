@@ -21,7 +21,7 @@ from sapwood.core.model_calls import Failure
 from sapwood.core.tags import Tags
 from sapwood.turns.command_batch import request_text
 from sapwood_server.access.rate_limit import OpenStreams
-from sapwood_server.event_feed import sse_message
+from sapwood_server.event_stream import sse_message
 from sapwood_server.problems import Problem
 from sapwood_server.protocols.caller_calls import NO_ID, RequestId, known_event
 from sapwood_server.protocols.openai_input import ResponseRequest

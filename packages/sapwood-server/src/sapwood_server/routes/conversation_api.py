@@ -32,7 +32,6 @@ from sapwood.display.json_values import AgentValue, EventValue, agent_value, eve
 from sapwood.display.quantities import iso
 from sapwood.imports.importer import Importer
 from sapwood_server.access.rate_limit import OpenStreams
-from sapwood_server.event_feed import AgentGone
 from sapwood_server.problems import Problem, refusal_problem
 from sapwood_server.request_context import (
     Endpoint,
@@ -41,6 +40,7 @@ from sapwood_server.request_context import (
     RequestContext,
     Routes,
 )
+from sapwood_server.space_feed import AgentGone
 
 _PAGE = 100
 _MAX_PAGE = 500
