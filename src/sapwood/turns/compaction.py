@@ -443,7 +443,7 @@ class Compactor:
             async with aclosing(bounded_reply(stream)) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, Answer):
-                        ended(piece)
+                        ended(await self._dispatcher.masked_answer(piece))
                         return piece
             raise Failure("cut", "The summary ended before it was complete. Nothing was compacted.")
 

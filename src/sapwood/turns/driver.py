@@ -408,7 +408,7 @@ class Driver:
                 async with aclosing(pieces):
                     async for piece in pieces:
                         if isinstance(piece, Answer):
-                            ended(piece)
+                            ended(await self._dispatcher.masked_answer(piece))
                             return piece
                         stream.add(piece)
                 raise Failure("cut", "The model's answer ended before it was complete.", again=True)
