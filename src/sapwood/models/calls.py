@@ -295,11 +295,18 @@ def _is_known(name: str) -> bool:
     )
 
 
+_CONTEXT = r"context (window|length|limit|size)|maximum context|exceed_context"
+_PART = r"\b(strings?|images?|files?|documents?|audio|videos?|pdf)\b"
 _TOO_LONG = re.compile(
-    r"too long|too large|context (window|length|limit|size)|maximum context|exceeds? .*tokens"
-    r"|tokens .*exceeds?|exceed_context|request_too_large",
+    r"\b(prompt|inputs?|request|context|messages?|conversation|history)\b"
+    rf"((?!{_PART}).){{0,40}}\btoo (long|large)"
+    rf"|{_CONTEXT}|exceeds? .*tokens|tokens .*exceeds?|request_too_large",
     re.IGNORECASE,
 )
+_ANSWER_TOO_LONG = re.compile(
+    rf"\W*max_(completion_|output_)?tokens\b(?!.*({_CONTEXT}))", re.IGNORECASE | re.DOTALL
+)
+"""The limit of the answer is refused: a shorter request would not help."""
 _OVERLOADED = re.compile(r"overloaded|over capacity", re.IGNORECASE)
 _NO_CREDIT = frozenset(
     """insufficient_quota billing_hard_limit_reached credit_balance_exhausted billing_error
@@ -409,7 +416,9 @@ def _no_model(route: ModelRoute) -> str:
 def _is_too_long(error: ProviderError, words: str) -> bool:
     if error.status == 413 or "context_length_exceeded" in error.codes:
         return True
-    return error.status in (400, 422) and bool(_TOO_LONG.search(words))
+    if error.status not in (400, 422) or _ANSWER_TOO_LONG.match(words):
+        return False
+    return bool(_TOO_LONG.search(words))
 
 
 def _short(words: str) -> str:

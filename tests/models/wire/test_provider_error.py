@@ -62,6 +62,52 @@ def test_the_provider_s_own_code_says_more(status: int, error: object, wanted: s
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        "prompt is too long: 300 tokens > 200 maximum",
+        "Input is too long for requested model.",
+        "Request too large for gpt-5 in organization org-1",
+        "The request you sent is too large.",
+        "Your input exceeds the context window of this model.",
+        "This model's maximum context length is 8192 tokens. However, you requested 9000.",
+        "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000",
+        "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+        "Input tokens exceed the configured limit of 272000 tokens.",
+        "Prompt contains 300 tokens and 0 draft tokens, too large for model with 200 maximum "
+        "context length",
+        "the request exceeds the available context size, try increasing it",
+        "exceed_context_size_error",
+        "request_too_large",
+        "max_tokens is too large: 1000. This model's maximum context length is 4096 tokens and "
+        "your request has 3950 input tokens.",
+        "'max_tokens' or 'max_completion_tokens' is too large: 1000. This model's maximum context "
+        "length is 4096 tokens and your request has 3950 input tokens.",
+    ],
+)
+def test_a_context_that_is_too_long_is_told_by_its_words(words: str) -> None:
+    assert kind(400, {"error": {"message": words}}) == "too_long"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "max_tokens is too large: 200000. This model supports at most 16384 completion tokens, "
+        "whereas you provided 200000.",
+        "max_completion_tokens: 200000 exceeds the 64000 output tokens of this model",
+        "`max_output_tokens` is too large: 200000 tokens exceeds 64000.",
+        "Invalid 'tools[0].function.name': string too long. Expected a string with maximum length "
+        "64, but got a string with length 80 instead.",
+        "Invalid 'input[3].id': string too long. Expected a string with maximum length 64.",
+        "The image is too large: it may have 20 MB.",
+        "Input image is too large.",
+        "messages.1.content.0.image: the file is too large",
+    ],
+)
+def test_another_limit_is_no_context_that_is_too_long(words: str) -> None:
+    assert kind(400, {"error": {"message": words}}) == "refused"
+
+
+@pytest.mark.parametrize(
     ("error", "wanted", "again"),
     [
         ({"type": "overloaded_error", "message": "Overloaded"}, "overloaded", True),
