@@ -25,7 +25,7 @@ from msgspec import Struct, field, structs
 
 from sapwood.config.api_keys import key_origins, load_keys
 from sapwood.config.config_file import ConfigError
-from sapwood.core.content import ReplyPart, ToolCall
+from sapwood.core.content import ReplyPart, Text, ToolCall
 from sapwood.core.model_calls import Answer, CallHints, Delta, Failure, ToolSpec
 from sapwood.core.refusals.refusal import did_you_mean, nearest
 from sapwood.core.view import Request
@@ -203,7 +203,7 @@ def _answer(reply: WireReply, route: ModelRoute) -> Answer:
     if reply.ending == "broken":
         sentence = f"{route.title} stopped in the middle of its answer ({reply.reason}). Try again."
         raise Failure("cut", sentence, again=True)
-    if reply.ending == "refused" and not reply.parts:
+    if reply.ending == "refused" and not any(isinstance(p, Text | ToolCall) for p in reply.parts):
         raise Failure("refused", f"{route.title} declined to answer ({reply.reason}).")
     reported = reply.model if route.catalogue else ""
     parts = tuple(_with_distinct_ids(reply.parts))

@@ -108,6 +108,16 @@ def test_unknown_events_change_nothing(file: Path, unknown: bytes) -> None:
     assert deltas == whole_deltas
 
 
+@pytest.mark.parametrize(
+    "file", [f for f in FILES if f.stem in ("chat-refusal", "responses-refusal")]
+)
+def test_the_words_of_a_refusal_are_what_the_model_said(file: Path) -> None:
+    deltas, reply = read(file, [file.read_bytes()])
+    (said,) = (part.text for part in reply.parts if isinstance(part, Text))
+    assert said.startswith("I cannot help")
+    assert "".join(delta.text for delta in deltas if delta.kind == "text") == said
+
+
 # Chat servers
 
 

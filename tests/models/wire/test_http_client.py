@@ -141,6 +141,25 @@ async def test_an_answer_that_is_no_stream_says_what_the_server_said() -> None:
     assert "This server does not stream." in str(failure)
 
 
+THOUGHT = b'data: {"choices":[{"delta":{"reasoning":"Hm."}}],"model":"m"}\n\n'
+FILTERED = b'data: {"choices":[{"delta":{},"finish_reason":"content_filter"}],"model":"m"}\n\n'
+REFUSED = b'data: {"choices":[{"delta":{"refusal":"I will not."},"finish_reason":"stop"}]}\n\n'
+
+
+async def test_an_answer_that_is_only_thinking_and_a_refusal_is_a_failure() -> None:
+    async with serving(Server(HEAD + b"\r\n" + THOUGHT + FILTERED)) as server:
+        failure = await failure_from(server.url)
+    assert failure.kind == "refused"
+    assert "declined to answer" in str(failure)
+
+
+async def test_the_words_of_a_refusal_after_thinking_are_kept() -> None:
+    async with serving(Server(HEAD + b"\r\n" + THOUGHT + REFUSED)) as server:
+        answer = await answer_from(server.url)
+    assert answer.parts[-1] == Text("I will not.")
+    assert answer.ended == "refused"
+
+
 async def test_a_redirect_is_not_followed() -> None:
     async with serving(Server(HEAD + b"\r\n" + ANSWER)) as other:
         head = b"HTTP/1.1 307 Temporary Redirect\r\nlocation: %b/v1\r\ncontent-length: 0\r\n\r\n"

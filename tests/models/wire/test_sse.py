@@ -22,7 +22,7 @@ ENDS = st.sampled_from(["\n", "\r\n", "\r"])
 
 
 def plain(lines: list[str]) -> list[ServerEvent]:
-    """The events of lines, by the words of the specification, without those that have no content."""
+    """The events of lines, by the words of the specification, without those without content."""
     events: list[ServerEvent] = []
     name, data = "", list[str]()
     for line in lines:

@@ -113,6 +113,8 @@ class ChatReader:
                     deltas.append(Delta("thinking", text))
         for kind, text in self._tags.feed(delta.content or ""):
             deltas.append(self._text(text) if kind == "text" else self._thought(text))
+        if delta.refusal:
+            deltas.append(self._text(delta.refusal))
         for call in delta.tool_calls or ():
             deltas += self._call(call)
         return deltas
