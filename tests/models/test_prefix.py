@@ -71,6 +71,47 @@ async def test_a_history_that_was_sent_before_is_sent_as_if_it_were_new(
 
 
 @every_wire
+async def test_ids_of_calls_that_repeat_are_sent_as_ids_of_their_own(
+    server: ScriptedModel, model: str
+) -> None:
+    messages: list[Message] = []
+    async with open_relay(server.url) as relay, open_models(relay.url) as models:
+        for turn in range(3):
+            calls = tuple(ToolCall("call_0", "weather", f'{{"city":"{n}"}}') for n in range(turn))
+            results = tuple(ToolResult("call_0", "weather", f"{turn}, {n}") for n in range(turn))
+            messages += [
+                Message("user", (Text(f"{turn}?"),)),
+                Message("assistant", (*calls, Text("Hm."))),
+            ]
+            messages += [
+                Message("user", (*results, Text("And?"))),
+                Message("assistant", (Text("Yes."),)),
+            ]
+            asked = (*messages, Message("user", (Text("Go on."),)))
+            await collect(models, Request(model, (), asked))
+    assert server.rejections == []
+    for earlier, later in pairwise(parts(body)[1] for body in relay.bodies):
+        assert later[: len(earlier) - 1] == earlier[:-1]
+    sent = json.loads(relay.bodies[-1])
+    ids = [each for each in _strings(sent) if each.startswith("call_0")]
+    assert len(ids) == 6
+    assert sorted(ids) == sorted([*set(ids)] * 2)
+
+
+def _strings(tree: object) -> list[str]:
+    """All strings of a tree, in order, but for those of JSON."""
+    match tree:
+        case str():
+            return [tree]
+        case list():
+            return [text for each in tree for text in _strings(each)]
+        case dict():
+            return [text for each in tree.values() for text in _strings(each)]
+        case _:
+            return []
+
+
+@every_wire
 async def test_calls_share_a_connection(server: ScriptedModel, model: str) -> None:
     async with open_relay(server.url) as relay, open_models(relay.url) as models:
         await converse(Conversation(models, model), server)

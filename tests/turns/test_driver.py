@@ -233,6 +233,21 @@ async def test_an_unknown_tool_is_an_error_for_the_model() -> None:
         assert (await said(agent))[-1] == "sorry"
 
 
+async def test_a_model_that_numbers_its_calls_anew_in_each_turn_gets_ids_of_their_own() -> None:
+    def plan(_: Request, heard: str) -> str | ToolCall:
+        return ToolCall("call_0", "missing") if heard.startswith("Try") else "Done."
+
+    async with house(plan) as at:
+        agent = await at.db.start("demo", model="planned")
+        for _ in range(3):
+            await agent.run_command("Try it.")
+            await at.idle(agent)
+        parts = [part for m in (await agent.request()).messages for part in m.parts]
+    calls = [part.id for part in parts if isinstance(part, ToolCall)]
+    assert len(calls) == len(set(calls)) == 3
+    assert [part.call for part in parts if isinstance(part, ToolResult)] == calls
+
+
 async def test_every_model_call_can_be_replayed_with_its_hash() -> None:
     def plan(request: Request, heard: str) -> Planned:
         return slash("mark") if heard.startswith("do") else "done"

@@ -36,6 +36,7 @@ from sapwood.core.decide.contexts import restarts_turn
 from sapwood.core.errors import LogError, SpaceMoved
 from sapwood.core.events import SYSTEM, Actor, AgentKilled, TurnInterrupted
 from sapwood.core.ids import AgentId
+from sapwood.core.live_path import LivePath
 from sapwood.core.model_calls import Answer, Failure, FailureKind, ToolSpec
 from sapwood.core.refusals import BudgetReached, Refusal
 from sapwood.core.settings import SettingsChange
@@ -322,7 +323,7 @@ class Driver:
             self._ended_calls[agent] = asked
             await self._failed(opened, turn, failure, asked)
             return
-        parts, model = _with_new_ids(answer.parts, turn), answer.model or request.model
+        parts, model = _with_new_ids(answer.parts, opened.live), answer.model or request.model
         self._tools.hold(turn, parts)
         reply = AddReply(
             agent,
@@ -496,9 +497,11 @@ class Driver:
         return await dispatch_in_turn(self._dispatcher, command, actor)
 
 
-def _with_new_ids(parts: tuple[ReplyPart, ...], turn: Turn) -> tuple[ReplyPart, ...]:
-    """The parts with call ids that are unique in the turn: some models start again at 1."""
-    known = set(turn.calls)
+def _with_new_ids(parts: tuple[ReplyPart, ...], live: LivePath) -> tuple[ReplyPart, ...]:
+    """The parts with call ids that no turn in view has: some models start again at 1."""
+    if not any(isinstance(part, ToolCall) for part in parts):
+        return parts
+    known = {id for turn in live.all_turns for id in turn.calls}
     renewed: list[ReplyPart] = []
     for part in parts:
         if isinstance(part, ToolCall):
