@@ -141,6 +141,24 @@ async def test_an_answer_that_is_no_stream_says_what_the_server_said() -> None:
     assert "This server does not stream." in str(failure)
 
 
+@pytest.mark.parametrize(
+    "body",
+    [b"\n <html><h1>502 Bad Gateway</h1></html>", b'{"error":{"message":"502 Bad Gateway"}}'],
+)
+@pytest.mark.parametrize("kind", [b"text/html", b"text/plain", b"application/octet-stream", b""])
+async def test_a_page_in_place_of_a_stream_says_what_it_says(kind: bytes, body: bytes) -> None:
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: %b\r\ncontent-length: %d\r\n\r\n"
+    async with serving(Server(head % (kind, len(body)) + body)) as server:
+        failure = await failure_from(server.url)
+    assert "502 Bad Gateway" in str(failure)
+
+
+async def test_a_stream_under_another_type_is_read_all_the_same() -> None:
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n"
+    async with serving(Server(head + b": hello\n\n" + ANSWER)) as server:
+        assert (await answer_from(server.url)).parts == (Text("Yes."),)
+
+
 THOUGHT = b'data: {"choices":[{"delta":{"reasoning":"Hm."}}],"model":"m"}\n\n'
 FILTERED = b'data: {"choices":[{"delta":{},"finish_reason":"content_filter"}],"model":"m"}\n\n'
 REFUSED = b'data: {"choices":[{"delta":{"refusal":"I will not."},"finish_reason":"stop"}]}\n\n'

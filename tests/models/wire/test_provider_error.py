@@ -6,6 +6,7 @@ from email.utils import format_datetime
 
 import pytest
 
+from sapwood.core.model_calls import Failure
 from sapwood.models.calls import failure_of
 from sapwood.models.model_routes import resolve
 from sapwood.models.wire.provider_error import error_in_stream, error_of_response
@@ -122,6 +123,76 @@ def test_an_error_within_a_stream_is_told_apart(error: object, wanted: str, agai
     raw = json.dumps({"type": "error", "error": error}).encode()
     failure = failure_of(error_in_stream(raw), ROUTE, ())
     assert (failure.kind, failure.again) == (wanted, again)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "invalid_prompt",
+        "bio_policy",
+        "misalignment_policy_violation",
+        "image_too_large",
+        "failed_to_download_image",
+    ],
+)
+def test_a_response_that_failed_for_its_request_is_refused_with_the_reason(code: str) -> None:
+    raw = json.dumps({"code": code, "message": "The image is too large for this model."}).encode()
+    failure = failure_of(error_in_stream(raw), ROUTE, ())
+    assert (failure.kind, failure.again) == ("refused", False)
+    assert "The image is too large" in str(failure)
+
+
+def test_one_request_that_exceeds_a_limit_by_itself_is_too_long() -> None:
+    words = (
+        "Request too large for gpt-5 in organization org-1 on tokens per min (TPM): Limit 30000, "
+        "Requested 60000. The input or output tokens must be reduced in order to run successfully."
+    )
+    body = {"error": {"type": "tokens", "code": "rate_limit_exceeded", "message": words}}
+    raw = json.dumps(body).encode()
+    for error in (error_of_response(429, {"retry-after": "1"}, raw), error_in_stream(raw)):
+        failure = failure_of(error, ROUTE, ())
+        assert (failure.kind, failure.again) == ("too_long", False)
+
+
+QUOTA = "You exceeded your current quota, please check your plan. For more see https://ai.dev. "
+
+
+def quota(*ids: str, words: str = QUOTA) -> Failure:
+    violations = [{"quotaMetric": "requests", "quotaId": id} for id in ids]
+    details = [
+        {"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": violations},
+        {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "17s"},
+    ]
+    error = {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": words, "details": details}
+    raw = json.dumps({"error": error}).encode()
+    return failure_of(error_of_response(429, {}, raw), resolve("gemini-3.8-flash"), ())
+
+
+def test_a_quota_of_a_day_is_not_tried_again() -> None:
+    minute = "GenerateContentInputTokensPerModelPerMinute-FreeTier"
+    day = quota(minute, "GenerateRequestsPerDayPerProjectPerModel-FreeTier")
+    assert (day.kind, day.again, day.after) == ("overloaded", False, None)
+    assert "You exceeded your current quota" in str(day)
+    soon = quota(minute)
+    assert (soon.kind, soon.again, soon.after) == ("overloaded", True, 17.0)
+
+
+def test_a_model_that_is_not_in_the_plan_is_not_tried_again() -> None:
+    none = quota(words=f"{QUOTA * 4}\n* Quota exceeded for metric: requests, limit: 0, model: pro")
+    assert (none.kind, none.again, none.after) == ("overloaded", False, None)
+    some = quota(words=f"{QUOTA}\n* Quota exceeded for metric: requests, limit: 0.5, model: pro")
+    assert some.again
+
+
+def test_a_rate_limit_says_what_the_provider_said() -> None:
+    body = json.dumps({"error": {"message": "Rate limit reached: Limit 3, Used 3."}}).encode()
+    failure = failure_of(error_of_response(429, {"retry-after": "7"}, body), ROUTE, ())
+    assert str(failure) == (
+        "OpenAI is rate limiting requests: Rate limit reached: Limit 3, Used 3. Try again in 7 s."
+    )
+    assert str(failure_of(error_of_response(429, {}, b""), ROUTE, ())) == (
+        "OpenAI is rate limiting requests. Try again later."
+    )
 
 
 @pytest.mark.parametrize(
