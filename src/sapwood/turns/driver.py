@@ -56,6 +56,7 @@ from sapwood.turns.model_access import (
     hinted_stream,
     hints_of,
     manifest_of,
+    params_of,
 )
 from sapwood.turns.open_agent import OpenAgent
 from sapwood.turns.program_sessions import record_sync
@@ -338,10 +339,7 @@ class Driver:
         await insist_in_turn(self._dispatcher, reply, Actor("model", model))
 
     def _params_of(self, state: State) -> TurnParams:
-        """The parameters of the open turn: its own, then those of the agent, then all others."""
-        params = state.settings.params.over(self._params)
-        own = state.open.params if state.open else None
-        return params if own is None else own.over(params)
+        return params_of(state, self._params)
 
     def _lost_call(self, state: State) -> int:
         """The version of a model call of this turn whose process ended before the reply; else 0."""
@@ -373,11 +371,12 @@ class Driver:
         if deferred is not None and deferred.compact:
             from sapwood.turns.compaction import Compactor
 
-            tools = await self._tools.offered(self._params_of(opened.state))
+            params = self._params_of(opened.state)
+            tools = await self._tools.offered(params)
             models = self._models
             if self._program_access is not None and program_executor(opened.state.settings.model):
                 models = ProgramSummaries(self._dispatcher, self._program_access, turn.agent)
-            compactor = Compactor(self._dispatcher, models, tools, self._tracing)
+            compactor = Compactor(self._dispatcher, models, tools, self._tracing, params)
             for command in before:
                 await self._do(command)
             with suppress(Failure):  # without a summary the turn ends and nothing is trimmed
