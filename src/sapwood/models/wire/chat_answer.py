@@ -29,8 +29,15 @@ class _CallDelta(Struct):
     function: _Function | None = None
 
 
+class _Content(Struct):
+    """A part of an answer of Mistral. Its thinking consists of parts too."""
+
+    text: str | None = None
+    thinking: "list[_Content] | str | None" = None
+
+
 class _Delta(Struct):
-    content: str | None = None
+    content: str | list[_Content] | None = None
     refusal: str | None = None
     reasoning: str | None = None
     reasoning_content: str | None = None
@@ -80,6 +87,8 @@ class ChatReader:
         self._field = ""
         self._tags = _ThinkTags()
         self._calls: dict[int, _Call] = {}
+        """The newest call of each index."""
+        self._index = 0
         self._refusal = ""
         self._model = ""
         self._stop = ""
@@ -111,8 +120,11 @@ class ChatReader:
                 if field == self._field:
                     self._thinking += text
                     deltas.append(Delta("thinking", text))
-        for kind, text in self._tags.feed(delta.content or ""):
-            deltas.append(self._text(text) if kind == "text" else self._thought(text))
+        for part in _content(delta.content):
+            for thought in _content(part.thinking):
+                deltas += [self._thought(thought.text)] if thought.text else []
+            for kind, text in self._tags.feed(part.text or ""):
+                deltas.append(self._text(text) if kind == "text" else self._thought(text))
         if delta.refusal:
             deltas.append(self._text(delta.refusal))
         for call in delta.tool_calls or ():
@@ -132,18 +144,17 @@ class ChatReader:
         return Delta("thinking", text)
 
     def _call(self, delta: _CallDelta) -> list[Delta]:
-        """A piece of a call. Servers leave out the index, or repeat it for every call."""
+        """A piece of a call. Servers leave out the index or the id, or repeat the index."""
         name = (delta.function and delta.function.name) or ""
         text = (delta.function and delta.function.arguments) or ""
-        index = delta.index if delta.index is not None else max(len(self._calls) - 1, 0)
-        call = self._calls.get(index)
-        is_new = call is None or (bool(delta.id and name) and delta.id != call.id)
-        if not is_new and call is not None:
+        if delta.index is not None:
+            self._index = delta.index
+        call = self._calls.get(self._index)
+        if call is not None and not _begins(call, delta.id, name, text):
             call.args += text
             return [Delta("call", text)] if text else []
-        while index in self._calls:
-            index += 1
-        call = self._calls[index] = _Call(delta.id or f"call_{uuid4().hex}", name, text)
+        call = _Call(delta.id or f"call_{uuid4().hex}", name, text)
+        self._calls[self._index] = call
         self._parts.append(call)
         return [Delta("call", text, name)]
 
@@ -164,6 +175,29 @@ class ChatReader:
         return WireReply(
             parts, self._model, _counted(self._usage), ending, self._refusal or self._stop
         )
+
+
+def _content(content: str | list[_Content] | None) -> list[_Content]:
+    return [_Content(content)] if isinstance(content, str) else content or []
+
+
+def _begins(call: _Call, id: str | None, name: str, text: str) -> bool:
+    """Whether a piece with this id, name and text begins a call after this one.
+
+    Without an id, it does if the call is complete: servers that leave out ids send whole calls.
+    Others repeat the name in every piece of a call, also in an empty one at its end.
+    """
+    if not name or id:
+        return bool(name) and id != call.id
+    return bool(call.name) and (name != call.name or bool(text)) and _is_object(call.args)
+
+
+def _is_object(args: str) -> bool:
+    try:
+        msgspec.json.decode(args, type=dict[str, Raw])
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
 
 
 def _counted(usage: _Usage | None) -> Usage | None:
