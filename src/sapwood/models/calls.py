@@ -385,7 +385,9 @@ def _unreachable(error: httpx2.TransportError, route: ModelRoute) -> Failure:
 
 def _rate_limited(error: ProviderError, route: ModelRoute, words: str) -> Failure:
     """The failure for a limit of requests, which is not retried if it holds for a day or longer."""
-    sentence = f"{route.title} is rate limiting requests{': ' if words else ''}{words}"
+    sentence = f"{route.title} is rate limiting requests."
+    if words:
+        sentence = f"{route.title} is rate limiting requests: {words}"
     lasting = any("PerDay" in code for code in error.codes) or _NO_QUOTA.search(error.words)
     if lasting:
         return Failure("overloaded", f"{sentence.rstrip('.')}.", again=False)
