@@ -171,6 +171,23 @@ async def test_an_answer_that_is_only_thinking_and_a_refusal_is_a_failure() -> N
     assert "declined to answer" in str(failure)
 
 
+async def test_thinking_alone_and_a_refusal_is_a_failure_at_anthropic_too() -> None:
+    events = (
+        b'{"type":"message_start","message":{"id":"msg_1","model":"claude-haiku-5-5"}}',
+        b'{"type":"content_block_start","index":0,"content_block":{"type":"thinking",'
+        b'"thinking":"Hm.","signature":"c2ln"}}',
+        b'{"type":"message_delta","delta":{"stop_reason":"refusal"}}',
+        b'{"type":"message_stop"}',
+    )
+    body = b"".join(b"data: %b\n\n" % event for event in events)
+    async with serving(Server(HEAD + b"\r\n" + body)) as server:
+        models = Models({"anthropic": SECRET}, urls={"anthropic": server.url})
+        with pytest.raises(Failure, match=r"declined to answer \(refusal\)"):
+            async for _ in models.stream(ask("anthropic:claude-haiku-5-5", "Hello?")):
+                pass
+        await models.aclose()
+
+
 async def test_the_words_of_a_refusal_after_thinking_are_kept() -> None:
     async with serving(Server(HEAD + b"\r\n" + THOUGHT + REFUSED)) as server:
         answer = await answer_from(server.url)
