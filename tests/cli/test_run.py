@@ -237,7 +237,7 @@ def test_an_unknown_model_names_the_nearest(sapwood: Sapwooder, model: ScriptedM
 def test_each_failure_has_its_code(
     sapwood: Sapwooder, model: ScriptedModel, status: int, code: int
 ) -> None:
-    model.script(lambda _: fail(status, retry_after=0.01))
+    model.script(lambda _: fail(status, retry_after=600))
     ran = sapwood("run", "-p", "Hello!")
     assert ran.code == code
     assert ran.err.startswith("Error: ")

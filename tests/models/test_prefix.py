@@ -1,6 +1,7 @@
 """Between context events each request extends the one before it, byte for byte."""
 
 import json
+import re
 from itertools import pairwise
 
 import msgspec
@@ -68,6 +69,33 @@ async def test_a_history_that_was_sent_before_is_sent_as_if_it_were_new(
     warm, cold = relay.bodies[-2:]
     assert parts(warm) == parts(cold)
     assert json.loads(warm) == json.loads(cold)
+
+
+@every_wire
+async def test_ids_of_calls_that_repeat_are_sent_as_ids_of_their_own(
+    server: ScriptedModel, model: str
+) -> None:
+    messages: list[Message] = []
+    async with open_relay(server.url) as relay, open_models(relay.url) as models:
+        for turn in range(3):
+            calls = tuple(ToolCall("call_0", "weather", f'{{"city":"{n}"}}') for n in range(turn))
+            results = tuple(ToolResult("call_0", "weather", f"{turn}, {n}") for n in range(turn))
+            messages += [
+                Message("user", (Text(f"{turn}?"),)),
+                Message("assistant", (*calls, Text("Hm."))),
+            ]
+            messages += [
+                Message("user", (*results, Text("And?"))),
+                Message("assistant", (Text("Yes."),)),
+            ]
+            asked = (*messages, Message("user", (Text("Go on."),)))
+            await collect(models, Request(model, (), asked))
+    assert server.rejections == []
+    for earlier, later in pairwise(parts(body)[1] for body in relay.bodies):
+        assert later[: len(earlier) - 1] == earlier[:-1]
+    ids: list[str] = re.findall(r'"(call_0[^"]*)"', relay.bodies[-1].decode())
+    assert len(ids) == 6
+    assert sorted(ids) == sorted([*set(ids)] * 2)
 
 
 @every_wire

@@ -28,6 +28,13 @@ def test_what_the_provider_asks_for_is_waited() -> None:
     assert RetryPolicy().delay(failure, 1, 0.0) == 7.0
 
 
+@pytest.mark.parametrize("after", [0.0, 0.2])
+def test_a_provider_that_asks_for_less_is_asked_no_sooner_than_others(after: float) -> None:
+    failure = Failure("overloaded", "Busy.", again=True, after=after)
+    policy = RetryPolicy(first_delay=1.0)
+    assert [policy.delay(failure, tried, 1.0) for tried in range(1, 4)] == [1, 2, 4]
+
+
 def test_a_provider_that_asks_for_too_long_is_not_waited_for() -> None:
     failure = Failure("overloaded", "Busy.", again=True, after=3600.0)
     assert RetryPolicy().delay(failure, 1, 0.0) is None

@@ -11,7 +11,7 @@ pytest.importorskip("opentelemetry.sdk", reason="the extra 'otel' is not install
 from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.trace import SpanKind, StatusCode
 
-from sapwood.core.content import Text, ToolCall, Usage
+from sapwood.core.content import Text, Thinking, ToolCall, Usage
 from sapwood.core.model_calls import Answer, Delta, Failure, ToolSpec
 from sapwood.core.view import Request
 from sapwood.testing import FakeModel, slash
@@ -111,6 +111,27 @@ async def test_what_was_said_is_told_where_that_is_asked_for_and_secrets_are_not
     arguments, result = of(tool, "gen_ai.tool.call.arguments", "gen_ai.tool.call.result")
     assert arguments == '{"in": "Oslo"}'
     assert str(result).startswith("-3 degrees")
+
+
+async def test_a_secret_that_the_model_writes_is_masked_on_every_span() -> None:
+    quoted = json.dumps({"key": SECRET})
+
+    def plan(_: Request, heard: str) -> Answer:
+        if "degrees" in heard or "Summarise" in heard:
+            return Answer((Thinking(SECRET, "anthropic", "signed"), Text(f"It is {SECRET}.")))
+        return Answer((Text(f"I use {SECRET}."), ToolCall("call1", "weather", quoted)))
+
+    async with traced_agent(FakeModel(plan), content=True) as it:
+        await it.turn(f"How cold is it? {'Herons nest in tall trees. ' * 40}")
+        await it.running.compact(it.agent.id)
+        calls = it.named("chat")
+        everything = " ".join(span.to_json() for span in it.spans)
+    assert len(calls) > 2
+    assert SECRET not in everything
+    (answered,) = json.loads(str(*of(calls[0], "gen_ai.output.messages")))
+    said, called = answered["parts"]
+    assert said["content"].startswith("I use [secret")
+    assert json.loads(called["arguments"])["key"].startswith("[secret")
 
 
 async def test_a_tool_that_fails_is_an_error() -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 
 import pytest
@@ -22,9 +22,18 @@ from sapwood.core.content import RecordedReply, RecordedResult, Text, Thinking, 
 from sapwood.core.errors import RefusedError
 from sapwood.core.events import ModelCalled, Recorded, SummaryDropped, ToolStarted, TurnFailed
 from sapwood.core.ids import AgentId
-from sapwood.core.model_calls import Answer, Effect, Failure, ToolOutcome, ToolUse
+from sapwood.core.model_calls import (
+    Answer,
+    Delta,
+    Effect,
+    Failure,
+    ToolOutcome,
+    ToolSpec,
+    ToolUse,
+)
 from sapwood.core.refusals import BadArguments, CommandIdUsed, Refusal, SummaryLacking
 from sapwood.core.settings import SettingsChange
+from sapwood.core.turn_params import TurnParams
 from sapwood.core.view import Request, ToolResult
 from sapwood.engine.local_engine import LocalEngine
 from sapwood.testing import FakeModel, NoTools, slash
@@ -231,6 +240,21 @@ async def test_an_unknown_tool_is_an_error_for_the_model() -> None:
         await agent.run_command("fly")
         await at.idle(agent)
         assert (await said(agent))[-1] == "sorry"
+
+
+async def test_a_model_that_numbers_its_calls_anew_in_each_turn_gets_ids_of_their_own() -> None:
+    def plan(_: Request, heard: str) -> str | ToolCall:
+        return ToolCall("call_0", "missing") if heard.startswith("Try") else "Done."
+
+    async with house(plan) as at:
+        agent = await at.db.start("demo", model="planned")
+        for _ in range(3):
+            await agent.run_command("Try it.")
+            await at.idle(agent)
+        parts = [part for m in (await agent.request()).messages for part in m.parts]
+    calls = [part.id for part in parts if isinstance(part, ToolCall)]
+    assert len(calls) == len(set(calls)) == 3
+    assert [part.call for part in parts if isinstance(part, ToolResult)] == calls
 
 
 async def test_every_model_call_can_be_replayed_with_its_hash() -> None:
@@ -544,6 +568,67 @@ async def test_a_model_compacts_itself_when_its_turn_ends() -> None:
         seen = await agent.replay()
         assert seen.matches
         assert seen.request.messages[-2].text == "tidied"
+
+
+class SentModel(FakeModel):
+    """A model that keeps the tools and the parameters of every call."""
+
+    def __init__(self, plan: Plan) -> None:
+        super().__init__(plan)
+        self.sent: list[tuple[list[str], Mapping[str, object]]] = []
+
+    async def stream(
+        self,
+        request: Request,
+        tools: Sequence[ToolSpec] = (),
+        *,
+        params: Mapping[str, object] | None = None,
+    ) -> AsyncGenerator[Delta | Answer]:
+        self.sent.append(([tool.name for tool in tools], params or {}))
+        async for piece in super().stream(request, tools, params=params):
+            yield piece
+
+
+class TwoTools(NoTools):
+    async def specs(self) -> Sequence[ToolSpec]:
+        return ToolSpec("look", "Looks.", "{}"), ToolSpec("fly", "Flies.", "{}")
+
+
+LIMITED = TurnParams(
+    effort="low",
+    max_tokens=2_000,
+    output_schema='{"type":"object"}',
+    tools=("slash", "look"),
+    parallel_tool_calls=False,
+)
+
+
+async def test_a_summary_is_asked_for_with_the_tools_and_the_thinking_of_the_turns() -> None:
+    def plan(_: Request, heard: str) -> Planned:
+        return "Herons were told of." if heard.startswith("Summarise") else "Of herons. " * 50
+
+    model = SentModel(plan)
+    async with house(plan, tools=TwoTools(), model=model) as at:
+        agent = await at.db.start(model="planned")
+        await agent.configure(params=LIMITED)
+        await agent.run_command("tell me of herons")
+        await at.idle(agent)
+        await at.running.compact(agent.id, anyway=True)
+    (tools, asked), (same, summarised) = model.sent
+    assert tools == same == ["slash", "look"]
+    assert asked["max_tokens"] == 2_000
+    assert summarised == {"thinking": "low", "parallel_tool_calls": False}
+
+
+async def test_a_model_that_compacts_itself_is_asked_with_the_parameters_of_its_turn() -> None:
+    model = SentModel(compacting)
+    async with house(compacting, tools=TwoTools(), model=model) as at:
+        agent = await at.db.start(model="planned")
+        await agent.run_command("tell me of herons")
+        await at.idle(agent)
+        await agent.ask("tidy up", params=TurnParams(effort="high", tools=("slash",)))
+    assert model.sent[-1] == (["slash"], {"thinking": "high"})
+    assert model.requests[-1].messages[-1].text.startswith("Summarise")
 
 
 async def test_a_summary_that_cannot_be_had_ends_the_turn_all_the_same() -> None:

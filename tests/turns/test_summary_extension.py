@@ -9,13 +9,14 @@ from sapwood.core.content import Text
 from sapwood.core.events import ContextSummarized, ModelCalled, SummaryDropped
 from sapwood.core.model_calls import Answer, Delta, Failure, ToolSpec
 from sapwood.core.settings import SettingsChange
+from sapwood.core.turn_params import TurnParams
 from sapwood.core.view import Request
 from sapwood.testing import FakeModel
 from sapwood.testing.fake_model import Planned
 from sapwood.turns.clock_and_ids import command_meta
 from sapwood.turns.replay import replay
 from sapwood.turns.summary_extension import EXTEND
-from tests.turns.test_driver import House, house, said
+from tests.turns.test_driver import LIMITED, House, SentModel, TwoTools, house, said
 
 LONG = "timber " * 300
 
@@ -26,9 +27,11 @@ def plan(request: Request, heard: str) -> Planned:
     return LONG
 
 
-async def clipped(at: House, *, extend: bool = True) -> Agent:
+async def clipped(at: House, *, extend: bool = True, params: TurnParams | None = None) -> Agent:
     """An agent whose window has moved at the end of its third turn."""
     agent = await at.db.start(model="planned")
+    if params is not None:
+        await agent.configure(params=params)
     change = SettingsChange(cap=700, low_water=0.6, extend_summary=extend, summary_score=0.3)
     await at.db.connection.dispatcher.dispatch(Configure(agent.id, change), command_meta())
     for file in ("roof.py", "beams.py", "walls.py"):
@@ -60,6 +63,17 @@ async def test_the_turns_that_left_are_in_the_summary_and_undo_brings_them_back(
         assert "User: What is in roof.py?" in replayed.called.instruction
         await agent.undo()
         assert (await said(agent))[0] == "What is in roof.py?"
+
+
+async def test_it_is_asked_for_with_the_tools_and_the_thinking_of_the_turns() -> None:
+    model = SentModel(plan)
+    async with house(plan, tools=TwoTools(), model=model) as at:
+        agent = await clipped(at, params=LIMITED)
+        await until(lambda: has_summary(agent))
+    assert model.sent[-1] == (
+        ["slash", "look"],
+        {"thinking": "low", "parallel_tool_calls": False},
+    )
 
 
 async def has_summary(agent: Agent) -> bool:

@@ -115,6 +115,15 @@ def test_the_top_level_is_checked(more: Tree, message: str) -> None:
     assert says({**body(), **more}) == message
 
 
+@pytest.mark.parametrize("name", ["temperature", "top_k", "top_p"])
+def test_fields_for_sampling_are_refused_from_the_version_that_has_none(name: str) -> None:
+    refused = f"{name}: Extra inputs are not permitted"
+    for version in ("2026-10-21", "2027-01-01"):
+        headers = {"anthropic-version": version}
+        assert says({**body(), name: 1}, headers=headers) == refused
+    assert says({**body(), name: 1}) == ""
+
+
 def test_fields_in_beta_need_the_header() -> None:
     assert says(body(context_management={"edits": []}), headers=BETA) == ""
 

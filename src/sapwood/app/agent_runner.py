@@ -20,6 +20,7 @@ from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Delta, Failure, ToolSpec
 from sapwood.core.refusals import Refusal
+from sapwood.core.state import State
 from sapwood.core.turn_params import TurnParams
 from sapwood.programs.agent_provider import AgentProvider, ProgramAccess, SessionBusy
 from sapwood.programs.registry import program_executor
@@ -28,11 +29,11 @@ from sapwood.turns.clock_and_ids import command_meta
 from sapwood.turns.commit_tasks import ExtensionTasks
 from sapwood.turns.dispatch import Done
 from sapwood.turns.driver import Driver
-from sapwood.turns.model_access import ModelAccess
+from sapwood.turns.model_access import ModelAccess, params_of
 from sapwood.turns.program_summary import ProgramSummaries
 from sapwood.turns.scheduler import Engine, Scheduler
 from sapwood.turns.titles import TitleTasks
-from sapwood.turns.tool_calls import Toolbox
+from sapwood.turns.tool_calls import Toolbox, offered_tools
 from sapwood.turns.trace import Tracing, Untraced
 
 if TYPE_CHECKING:
@@ -174,9 +175,9 @@ class AgentRunner:
         """
         from sapwood.turns.compaction import Compactor
 
-        tools = await self._offered()
         connection = self.connection
         state = (await connection.dispatcher.open(agent)).state
+        tools, params = await self._offered(state)
         models = self._models
         if self.programs is not None and program_executor(state.settings.model) is not None:
             models = ProgramSummaries(connection.dispatcher, self.programs, agent)
@@ -185,6 +186,7 @@ class AgentRunner:
             models,
             tools,
             self._tracing,
+            params,
         )
         return await compactor.compact(agent, keep, anyway=anyway, why=why, wanted=wanted)
 
@@ -196,9 +198,10 @@ class AgentRunner:
         if self.programs is not None:
             await sync_or_warn(self.connection, self.programs.provider, agent)
 
-    async def _offered(self) -> tuple[ToolSpec, ...]:
-        own = () if self._commands is None else (self._commands.spec(),)
-        return (*own, *await self._toolbox.specs())
+    async def _offered(self, state: State) -> tuple[tuple[ToolSpec, ...], TurnParams]:
+        """The tools and the parameters of the next turn of an agent."""
+        params = params_of(state, self._params or TurnParams())
+        return await offered_tools(self._toolbox, self._commands, params), params
 
     async def _extend_summary(
         self, agent: AgentId, next_commit: Callable[[], Awaitable[None]]
@@ -206,12 +209,14 @@ class AgentRunner:
         from sapwood.turns.summary_extension import SummaryExtension
 
         connection = self.connection
-        tools = await self._offered()
+        state = (await connection.dispatcher.open(agent)).state
+        tools, params = await self._offered(state)
         extension = SummaryExtension(
             connection.dispatcher,
             self._models,
             tools,
             self._tracing,
+            params,
         )
         await extension.extend(agent, next_commit)
 

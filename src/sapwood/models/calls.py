@@ -25,7 +25,7 @@ from msgspec import Struct, field, structs
 
 from sapwood.config.api_keys import key_origins, load_keys
 from sapwood.config.config_file import ConfigError
-from sapwood.core.content import ReplyPart, ToolCall
+from sapwood.core.content import ReplyPart, Text, ToolCall
 from sapwood.core.model_calls import Answer, CallHints, Delta, Failure, ToolSpec
 from sapwood.core.refusals.refusal import did_you_mean, nearest
 from sapwood.core.view import Request
@@ -203,7 +203,7 @@ def _answer(reply: WireReply, route: ModelRoute) -> Answer:
     if reply.ending == "broken":
         sentence = f"{route.title} stopped in the middle of its answer ({reply.reason}). Try again."
         raise Failure("cut", sentence, again=True)
-    if reply.ending == "refused" and not reply.parts:
+    if reply.ending == "refused" and not any(isinstance(p, Text | ToolCall) for p in reply.parts):
         raise Failure("refused", f"{route.title} declined to answer ({reply.reason}).")
     reported = reply.model if route.catalogue else ""
     parts = tuple(_with_distinct_ids(reply.parts))
@@ -295,11 +295,22 @@ def _is_known(name: str) -> bool:
     )
 
 
+_CONTEXT = r"context (window|length|limit|size)|maximum context|exceed_context"
+_PART = r"\b(strings?|images?|files?|documents?|audio|videos?|pdf)\b"
 _TOO_LONG = re.compile(
-    r"too long|too large|context (window|length|limit|size)|maximum context|exceeds? .*tokens"
-    r"|tokens .*exceeds?|exceed_context|request_too_large",
+    r"\b(prompt|inputs?|request|context|messages?|conversation|history)\b"
+    rf"((?!{_PART}).){{0,40}}\btoo (long|large)"
+    rf"|{_CONTEXT}|exceeds? .*tokens|tokens .*exceeds?|request_too_large",
     re.IGNORECASE,
 )
+_ANSWER_TOO_LONG = re.compile(
+    rf"\W*max_(completion_|output_)?tokens\b(?!.*({_CONTEXT}))", re.IGNORECASE | re.DOTALL
+)
+"""The limit of the answer is refused: a shorter request would not help."""
+_REQUEST_TOO_LARGE = re.compile(r"request too large", re.IGNORECASE)
+"""In a rate limit of OpenAI: this request alone exceeds the limit of a minute."""
+_NO_QUOTA = re.compile(r"\blimit: 0(?![\d.])")
+"""In a rate limit of Google: the model is not in the plan of this account."""
 _OVERLOADED = re.compile(r"overloaded|over capacity", re.IGNORECASE)
 _NO_CREDIT = frozenset(
     """insufficient_quota billing_hard_limit_reached credit_balance_exhausted billing_error
@@ -342,12 +353,12 @@ def _refused_call(
     if status == 404 or "model_not_found" in codes:
         return Failure("no_model", _no_model(route))
     if status == 429:
-        return _retry_later(error, f"{route.title} is rate limiting requests.")
+        return _rate_limited(error, route, words if error.words.strip() else "")
     if status in (503, 529) or any(_OVERLOADED.search(code) for code in codes):
         return _retry_later(error, f"{route.title} is overloaded.")
     if status >= 500 or status in (408, 409):
         return _retry_later(error, f"{route.title} reported an error: {words}")
-    if error.in_stream:
+    if error.in_stream and not status:
         return Failure("cut", f"{route.title} ended the answer early: {words}", again=True)
     if status >= 300:
         return Failure("refused", f"{route.title} refused the request: {words}")
@@ -370,6 +381,17 @@ def _unreachable(error: httpx2.TransportError, route: ModelRoute) -> Failure:
         case _:
             sentence = f"{host} cannot be reached. Check the network, then try again."
             return Failure("no_network", sentence, again=True)
+
+
+def _rate_limited(error: ProviderError, route: ModelRoute, words: str) -> Failure:
+    """The failure for a limit of requests, which is not retried if it holds for a day or longer."""
+    sentence = f"{route.title} is rate limiting requests."
+    if words:
+        sentence = f"{route.title} is rate limiting requests: {words}"
+    lasting = any("PerDay" in code for code in error.codes) or _NO_QUOTA.search(error.words)
+    if lasting:
+        return Failure("overloaded", f"{sentence.rstrip('.')}.", again=False)
+    return _retry_later(error, sentence)
 
 
 def _retry_later(error: ProviderError, sentence: str) -> Failure:
@@ -409,7 +431,11 @@ def _no_model(route: ModelRoute) -> str:
 def _is_too_long(error: ProviderError, words: str) -> bool:
     if error.status == 413 or "context_length_exceeded" in error.codes:
         return True
-    return error.status in (400, 422) and bool(_TOO_LONG.search(words))
+    if error.status == 429:
+        return bool(_REQUEST_TOO_LARGE.search(words))
+    if error.status not in (400, 422) or _ANSWER_TOO_LONG.match(words):
+        return False
+    return bool(_TOO_LONG.search(words))
 
 
 def _short(words: str) -> str:

@@ -26,16 +26,15 @@ class ClaudeTraits(Struct, frozen=True):
     """A family of Claude.
 
     `max_tokens` is the limit of an answer that is sent if the user sets none. `adaptive` models
-    decide themselves how much to think; others get a budget. `samples`: takes a temperature.
-    `binds`: refuses earlier thinking if anything before it changed. `forces`: can be made to call
-    a tool. `off` is how thinking is switched off; `least` means that it cannot be. `compacts`: the
-    provider writes summaries with it and takes them back.
+    decide themselves how much to think; others get a budget. `binds`: refuses earlier thinking if
+    anything before it changed. `forces`: can be made to call a tool. `off` is how thinking is
+    switched off; `least` means that it cannot be. `compacts`: the provider writes summaries with it
+    and takes them back.
     """
 
     max_tokens: int = 128_000
     adaptive: bool = True
     efforts: tuple[str, ...] = ("low", "medium", "high", "xhigh", "max")
-    samples: bool = False
     binds: bool = False
     forces: bool = True
     off: Literal["default", "disabled", "between_tools", "least"] = "default"
@@ -52,16 +51,15 @@ _CLAUDE = (
     (r"claude-(fable|mythos)-5", ClaudeTraits(off="least")),
     (r"claude-(opus|sonnet)-5", ClaudeTraits(off="disabled")),
     (r"claude-opus-4-[78]", ClaudeTraits()),
-    (r"claude-(opus|sonnet)-4-6", ClaudeTraits(
-        efforts=("low", "medium", "high", "max"), samples=True)),
+    (r"claude-(opus|sonnet)-4-6", ClaudeTraits(efforts=("low", "medium", "high", "max"))),
     (r"claude-opus-4-5", ClaudeTraits(
-        64_000, adaptive=False, efforts=("low", "medium", "high"), samples=True, compacts=False)),
+        64_000, adaptive=False, efforts=("low", "medium", "high"), compacts=False)),
     (r"claude-(sonnet|haiku)-4-5", ClaudeTraits(
-        64_000, adaptive=False, efforts=(), samples=True, compacts=False)),
+        64_000, adaptive=False, efforts=(), compacts=False)),
     (r"claude-opus-4-1", ClaudeTraits(
-        4_096, adaptive=False, efforts=(), samples=True, compacts=False)),
+        4_096, adaptive=False, efforts=(), compacts=False)),
     (r"claude-([123v]|instant|(opus|sonnet)-4)", ClaudeTraits(
-        4_096, adaptive=False, efforts=(), samples=True, schemas=False, compacts=False)),
+        4_096, adaptive=False, efforts=(), schemas=False, compacts=False)),
 )  # fmt: skip
 _NEW_CLAUDE = ClaudeTraits(16_384, off="disabled", compacts=False)
 

@@ -21,8 +21,8 @@ class RetryPolicy(Struct, frozen=True):
     """When a failed call is retried, as long as no part of its answer was passed on.
 
     Delays double from `first_delay` up to `max_delay`. Each is shortened at random, so that many
-    agents do not retry at the same moment. If a provider asks for a longer delay than `max_delay`,
-    the call is not retried, and the failure says how long to wait.
+    agents do not retry at the same moment. A longer delay that a provider asks for is waited; if it
+    is longer than `max_delay`, the call is not retried, and the failure says how long to wait.
 
     >>> RetryPolicy().delay(Failure("overloaded", "Busy.", again=True), attempts=3, jitter=1.0)
     2.0
@@ -39,7 +39,8 @@ class RetryPolicy(Struct, frozen=True):
         """
         if attempts >= self.max_attempts or not failure.again or failure.kind not in _TEMPORARY:
             return None
-        if failure.after is not None:
-            return failure.after if failure.after <= self.max_delay else None
+        after = failure.after or 0.0
+        if after > self.max_delay:
+            return None
         longest = min(self.first_delay * 2 ** (attempts - 1), self.max_delay)
-        return longest * (1 + jitter) / 2
+        return max(after, longest * (1 + jitter) / 2)

@@ -46,6 +46,7 @@ from sapwood.core.plural import counted
 from sapwood.core.settings import Settings
 from sapwood.core.state import State
 from sapwood.core.turn import Turn
+from sapwood.core.turn_params import TurnParams
 from sapwood.core.view import Message, Request, view
 from sapwood.turns.clock_and_ids import command_meta, new_nonce
 from sapwood.turns.dispatch import Dispatcher, Done
@@ -150,8 +151,13 @@ class CompactionUsage(Struct):
     usage: Usage = Usage(0)
 
 
+_CACHED = frozenset({"thinking", "tool_choice", "parallel_tool_calls"})
+"""The parameters by which a provider finds the history in its cache. A summary is sent with them,
+and not with those that limit or shape an answer."""
+
+
 class Compactor:
-    """Compacts agents of one space."""
+    """Compacts agents of one space. `tools` and `params` are those of the turns of the agent."""
 
     def __init__(
         self,
@@ -159,10 +165,13 @@ class Compactor:
         models: ModelAccess,
         tools: Sequence[ToolSpec] = (),
         tracing: Tracing | None = None,
+        params: TurnParams | None = None,
     ) -> None:
         self._dispatcher = dispatcher
         self._models = models
         self._tools = tools
+        sent = (params or TurnParams()).sent(is_first=False)
+        self._params = {name: value for name, value in sent.items() if name in _CACHED}
         self._tracing = tracing or Untraced()
 
     async def compact(
@@ -427,7 +436,7 @@ class Compactor:
     ) -> None:
         counter = self._dispatcher.counter_for(request.model)
         manifest = manifest_of(
-            opened, request, self._tools, counter, instruction, summarised=summarised
+            opened, request, self._tools, counter, instruction, self._params, summarised
         )
         stored = await self._dispatcher.dispatch(manifest, command_meta(SYSTEM))
         if isinstance(stored, refusals.BudgetReached):
@@ -439,11 +448,11 @@ class Compactor:
 
     async def _answer(self, state: State, request: Request, hints: CallHints) -> Answer:
         with self._tracing.call(state, request) as ended:
-            stream = hinted_stream(self._models, request, self._tools, hints)
+            stream = hinted_stream(self._models, request, self._tools, hints, self._params)
             async with aclosing(bounded_reply(stream)) as pieces:
                 async for piece in pieces:
                     if isinstance(piece, Answer):
-                        ended(piece)
+                        ended(await self._dispatcher.masked_answer(piece))
                         return piece
             raise Failure("cut", "The summary ended before it was complete. Nothing was compacted.")
 

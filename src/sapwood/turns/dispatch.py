@@ -45,6 +45,7 @@ from sapwood.core.history_size import settled
 from sapwood.core.ids import AgentId, CommandId, EventRef, Space
 from sapwood.core.live_path import EMPTY, LivePath, inherited
 from sapwood.core.log_values import Append, Commit, LogError, Receipt, VersionConflict, summary_of
+from sapwood.core.model_calls import Answer
 from sapwood.core.refusals import CommandIdUsed, Refusal
 from sapwood.core.state import State
 from sapwood.core.text_size import LARGE_TEXT, is_large, stored_size, texts_in
@@ -236,6 +237,15 @@ class Dispatcher:
         if len(text) < LARGE_TEXT:
             return self._gate.mask(text)
         return await asyncio.to_thread(self._gate.mask, text)
+
+    async def masked_answer(self, answer: Answer) -> Answer:
+        """The answer with its secrets masked, as its reply would be stored: traces show no more."""
+        gate = self._gate
+        large = is_large(answer.parts)
+        parts = (
+            await asyncio.to_thread(gate.reply, answer.parts) if large else gate.reply(answer.parts)
+        )
+        return structs.replace(answer, parts=parts)
 
     def on_commit(self, listener: Callable[[tuple[Append, ...]], None]) -> Callable[[], None]:
         """Calls `listener` with the appends after each commit of this process.

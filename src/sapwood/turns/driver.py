@@ -36,6 +36,7 @@ from sapwood.core.decide.contexts import restarts_turn
 from sapwood.core.errors import LogError, SpaceMoved
 from sapwood.core.events import SYSTEM, Actor, AgentKilled, TurnInterrupted
 from sapwood.core.ids import AgentId
+from sapwood.core.live_path import LivePath
 from sapwood.core.model_calls import Answer, Failure, FailureKind, ToolSpec
 from sapwood.core.refusals import BudgetReached, Refusal
 from sapwood.core.settings import SettingsChange
@@ -55,6 +56,7 @@ from sapwood.turns.model_access import (
     hinted_stream,
     hints_of,
     manifest_of,
+    params_of,
 )
 from sapwood.turns.open_agent import OpenAgent
 from sapwood.turns.program_sessions import record_sync
@@ -322,7 +324,7 @@ class Driver:
             self._ended_calls[agent] = asked
             await self._failed(opened, turn, failure, asked)
             return
-        parts, model = _with_new_ids(answer.parts, turn), answer.model or request.model
+        parts, model = _with_new_ids(answer.parts, opened.live), answer.model or request.model
         self._tools.hold(turn, parts)
         reply = AddReply(
             agent,
@@ -337,10 +339,7 @@ class Driver:
         await insist_in_turn(self._dispatcher, reply, Actor("model", model))
 
     def _params_of(self, state: State) -> TurnParams:
-        """The parameters of the open turn: its own, then those of the agent, then all others."""
-        params = state.settings.params.over(self._params)
-        own = state.open.params if state.open else None
-        return params if own is None else own.over(params)
+        return params_of(state, self._params)
 
     def _lost_call(self, state: State) -> int:
         """The version of a model call of this turn whose process ended before the reply; else 0."""
@@ -372,11 +371,12 @@ class Driver:
         if deferred is not None and deferred.compact:
             from sapwood.turns.compaction import Compactor
 
-            tools = await self._tools.offered(self._params_of(opened.state))
+            params = self._params_of(opened.state)
+            tools = await self._tools.offered(params)
             models = self._models
             if self._program_access is not None and program_executor(opened.state.settings.model):
                 models = ProgramSummaries(self._dispatcher, self._program_access, turn.agent)
-            compactor = Compactor(self._dispatcher, models, tools, self._tracing)
+            compactor = Compactor(self._dispatcher, models, tools, self._tracing, params)
             for command in before:
                 await self._do(command)
             with suppress(Failure):  # without a summary the turn ends and nothing is trimmed
@@ -408,7 +408,7 @@ class Driver:
                 async with aclosing(pieces):
                     async for piece in pieces:
                         if isinstance(piece, Answer):
-                            ended(piece)
+                            ended(await self._dispatcher.masked_answer(piece))
                             return piece
                         stream.add(piece)
                 raise Failure("cut", "The model's answer ended before it was complete.", again=True)
@@ -496,9 +496,11 @@ class Driver:
         return await dispatch_in_turn(self._dispatcher, command, actor)
 
 
-def _with_new_ids(parts: tuple[ReplyPart, ...], turn: Turn) -> tuple[ReplyPart, ...]:
-    """The parts with call ids that are unique in the turn: some models start again at 1."""
-    known = set(turn.calls)
+def _with_new_ids(parts: tuple[ReplyPart, ...], live: LivePath) -> tuple[ReplyPart, ...]:
+    """The parts with call ids that no turn in view has: some models start again at 1."""
+    if not any(isinstance(part, ToolCall) for part in parts):
+        return parts
+    known = {id for turn in live.all_turns for id in turn.calls}
     renewed: list[ReplyPart] = []
     for part in parts:
         if isinstance(part, ToolCall):

@@ -18,7 +18,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType, structs
 
 from sapwood.core.commands import AskQuestion, Command, CommandMeta, Compact, FailTurn
-from sapwood.core.content import Text, Thinking, Usage
+from sapwood.core.content import ReplyPart, Text, Thinking, Usage
 from sapwood.core.events import Actor
 from sapwood.core.file_part import LARGEST_FILE, File, is_base64
 from sapwood.core.ids import Origin, TranscriptRange, can_be_stored
@@ -96,6 +96,13 @@ class Gate:
         """The text with its secrets masked."""
         return self._mask(text)
 
+    def reply(self, parts: tuple[ReplyPart, ...]) -> tuple[ReplyPart, ...]:
+        """The parts of a reply as they would be stored; none if one of them cannot be stored."""
+        try:
+            return _reply_parts()(parts, self._mask)
+        except Unfit:
+            return ()
+
     def command(self, command: Command) -> Command | BadValue:
         """Returns the command in the form that can be stored, or a refusal."""
         kind = _class_of(command, _COMMANDS)
@@ -121,6 +128,11 @@ def as_actor(value: object) -> Actor:
 
 def _unmasked(text: str) -> str:
     return text
+
+
+@cache
+def _reply_parts() -> _Convert:
+    return _items((ReplyPart, ...), _text("parts"))
 
 
 def _class_of(value: object, known: frozenset[type[_T]]) -> type[_T] | None:

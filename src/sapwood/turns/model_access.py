@@ -17,7 +17,9 @@ from sapwood.core.commands import CallModel
 from sapwood.core.content import ReplyPart, ToolCall
 from sapwood.core.file_part import File
 from sapwood.core.model_calls import Answer, CallHints, Delta, Failure, ToolSpec
+from sapwood.core.state import State
 from sapwood.core.token_count import Counter
+from sapwood.core.turn_params import TurnParams
 from sapwood.core.view import Request
 from sapwood.core.view.request import digest
 from sapwood.turns.clock_and_ids import now
@@ -97,6 +99,13 @@ def hints_of(opened: OpenAgent) -> CallHints:
     last = state.last_call.followed(state.version, now(), turn)
     owner = next((each.agent for each in live.turns[:1]), state.agent)
     return CallHints(owner, last.response, last.lifetime, agent=state.agent)
+
+
+def params_of(state: State, base: TurnParams) -> TurnParams:
+    """The parameters of model calls: those of the open turn, then of the agent, then of `base`."""
+    params = state.settings.params.over(base)
+    own = state.open.params if state.open else None
+    return params if own is None else own.over(params)
 
 
 def manifest_of(

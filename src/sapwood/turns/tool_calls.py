@@ -175,6 +175,20 @@ async def insist_in_turn(dispatcher: Dispatcher, command: Command, actor: Actor 
             return
 
 
+async def offered_tools(
+    toolbox: Toolbox, commands: CommandTool | None, params: TurnParams
+) -> tuple[ToolSpec, ...]:
+    """The tools that a model may call: those of the caller, and those with the given names."""
+    own = () if commands is None else (commands.spec(),)
+    every = (*own, *await toolbox.specs())
+    only, callers = params.tools, params.caller_names
+    offered = (
+        spec for spec in every if (only is None or spec.name in only) and spec.name not in callers
+    )
+    theirs = (ToolSpec(t.name, t.description, t.schema) for t in params.caller_tools or ())
+    return (*offered, *theirs)
+
+
 class ToolCalls:
     """Runs the tool calls of turns. `files` saves the files that they may change.
 
@@ -203,16 +217,7 @@ class ToolCalls:
 
     async def offered(self, params: TurnParams) -> tuple[ToolSpec, ...]:
         """The tools that a model may call: those of the caller, and those with the given names."""
-        own = () if self._commands is None else (self._commands.spec(),)
-        every = (*own, *await self._toolbox.specs())
-        only, callers = params.tools, params.caller_names
-        offered = (
-            spec
-            for spec in every
-            if (only is None or spec.name in only) and spec.name not in callers
-        )
-        theirs = (ToolSpec(t.name, t.description, t.schema) for t in params.caller_tools or ())
-        return (*offered, *theirs)
+        return await offered_tools(self._toolbox, self._commands, params)
 
     def wait_for_caller(self, turn: Turn, params: TurnParams) -> bool:
         """Whether every call without a result is one that whoever gave the prompt runs."""

@@ -29,7 +29,7 @@ class Tracing(Protocol):
     def call(
         self, state: State, request: Request
     ) -> AbstractContextManager[Callable[[Answer], None]]:
-        """A model is called."""
+        """A model is called. The result is the answer with its secrets masked."""
         ...
 
     def tool(

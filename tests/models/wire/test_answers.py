@@ -108,6 +108,16 @@ def test_unknown_events_change_nothing(file: Path, unknown: bytes) -> None:
     assert deltas == whole_deltas
 
 
+@pytest.mark.parametrize(
+    "file", [f for f in FILES if f.stem in ("chat-refusal", "responses-refusal")]
+)
+def test_the_words_of_a_refusal_are_what_the_model_said(file: Path) -> None:
+    deltas, reply = read(file, [file.read_bytes()])
+    (said,) = (part.text for part in reply.parts if isinstance(part, Text))
+    assert said.startswith("I cannot help")
+    assert "".join(delta.text for delta in deltas if delta.kind == "text") == said
+
+
 # Chat servers
 
 
@@ -151,6 +161,62 @@ def test_calls_without_an_index_or_with_one_index_are_told_apart() -> None:
         call = b'{"index":0,"id":"%b","function":{"name":"%b","arguments":"{}"}}' % (name, name)
         reader.feed(ServerEvent("", b'{"choices":[{"delta":{"tool_calls":[%b]}}]}' % call))
     assert reader.reply().parts == [ToolCall("f", "f", "{}"), ToolCall("g", "g", "{}")]
+
+
+def read_calls(*pieces: bytes) -> tuple[list[Delta], list[tuple[str, str]]]:
+    """The deltas of pieces of calls, and the calls that they make up."""
+    reader = ChatReader(DEN)
+    deltas: list[Delta] = []
+    for piece in pieces:
+        chunk = b'{"choices":[{"delta":{"tool_calls":[%b]}}]}' % piece
+        deltas += reader.feed(ServerEvent("", chunk))
+    calls = [part for part in reader.reply().parts if isinstance(part, ToolCall)]
+    assert len({call.id for call in calls}) == len(calls)
+    return deltas, [(call.name, call.args) for call in calls]
+
+
+@pytest.mark.parametrize("index", [b"", b'"index":0,'])
+def test_whole_calls_without_an_id_are_told_apart(index: bytes) -> None:
+    deltas, calls = read_calls(
+        b'{%b"function":{"name":"f","arguments":"{\\"x\\":1}"}}' % index,
+        b'{%b"function":{"name":"f","arguments":"{}"}}' % index,
+        b'{%b"function":{"name":"g","arguments":"{\\"y\\""}}' % index,
+        b'{%b"function":{"arguments":":{}"}}' % index,
+        b'{%b"function":{"arguments":"}"}}' % index,
+    )
+    assert calls == [("f", '{"x":1}'), ("f", "{}"), ("g", '{"y":{}}')]
+    assert [delta.name for delta in deltas if delta.name] == ["f", "f", "g"]
+
+
+def test_a_server_that_repeats_the_name_of_a_call_makes_one_call() -> None:
+    _, calls = read_calls(
+        b'{"index":0,"id":"a","function":{"name":"f","arguments":""}}',
+        b'{"index":0,"function":{"name":"f","arguments":"{\\"x\\":"}}',
+        b'{"index":0,"function":{"name":"f","arguments":"{}}"}}',
+        b'{"index":0,"function":{"name":"f","arguments":""}}',
+    )
+    assert calls == [("f", '{"x":{}}')]
+
+
+def test_thinking_in_a_list_of_parts_is_no_text() -> None:
+    reader = ChatReader(DEN)
+    contents: list[object] = [
+        [{"type": "thinking", "thinking": [{"type": "text", "text": "Oslo is "}]}],
+        [{"type": "thinking", "thinking": [{"type": "text", "text": "north."}], "closed": True}],
+        [{"type": "text", "text": "It is "}, {"type": "reference", "reference_ids": [1]}],
+        "cold.",
+    ]
+    deltas: list[Delta] = []
+    for content in contents:
+        chunk = {"choices": [{"delta": {"content": content}}]}
+        deltas += reader.feed(ServerEvent("", json.dumps(chunk).encode()))
+    assert reader.reply().parts == [Thinking("Oslo is north.", "den"), Text("It is cold.")]
+    assert [(delta.kind, delta.text) for delta in deltas] == [
+        ("thinking", "Oslo is "),
+        ("thinking", "north."),
+        ("text", "It is "),
+        ("text", "cold."),
+    ]
 
 
 def test_google_signs_the_part_that_follows_a_thought() -> None:

@@ -141,6 +141,60 @@ async def test_an_answer_that_is_no_stream_says_what_the_server_said() -> None:
     assert "This server does not stream." in str(failure)
 
 
+@pytest.mark.parametrize(
+    "body",
+    [b"\n <html><h1>502 Bad Gateway</h1></html>", b'{"error":{"message":"502 Bad Gateway"}}'],
+)
+@pytest.mark.parametrize("kind", [b"text/html", b"text/plain", b"application/octet-stream", b""])
+async def test_a_page_in_place_of_a_stream_says_what_it_says(kind: bytes, body: bytes) -> None:
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: %b\r\ncontent-length: %d\r\n\r\n"
+    async with serving(Server(head % (kind, len(body)) + body)) as server:
+        failure = await failure_from(server.url)
+    assert "502 Bad Gateway" in str(failure)
+
+
+async def test_a_stream_under_another_type_is_read_all_the_same() -> None:
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n"
+    async with serving(Server(head + b": hello\n\n" + ANSWER)) as server:
+        assert (await answer_from(server.url)).parts == (Text("Yes."),)
+
+
+THOUGHT = b'data: {"choices":[{"delta":{"reasoning":"Hm."}}],"model":"m"}\n\n'
+FILTERED = b'data: {"choices":[{"delta":{},"finish_reason":"content_filter"}],"model":"m"}\n\n'
+REFUSED = b'data: {"choices":[{"delta":{"refusal":"I will not."},"finish_reason":"stop"}]}\n\n'
+
+
+async def test_an_answer_that_is_only_thinking_and_a_refusal_is_a_failure() -> None:
+    async with serving(Server(HEAD + b"\r\n" + THOUGHT + FILTERED)) as server:
+        failure = await failure_from(server.url)
+    assert failure.kind == "refused"
+    assert "declined to answer" in str(failure)
+
+
+async def test_thinking_alone_and_a_refusal_is_a_failure_at_anthropic_too() -> None:
+    events = (
+        b'{"type":"message_start","message":{"id":"msg_1","model":"claude-haiku-5-5"}}',
+        b'{"type":"content_block_start","index":0,"content_block":{"type":"thinking",'
+        b'"thinking":"Hm.","signature":"c2ln"}}',
+        b'{"type":"message_delta","delta":{"stop_reason":"refusal"}}',
+        b'{"type":"message_stop"}',
+    )
+    body = b"".join(b"data: %b\n\n" % event for event in events)
+    async with serving(Server(HEAD + b"\r\n" + body)) as server:
+        models = Models({"anthropic": SECRET}, urls={"anthropic": server.url})
+        with pytest.raises(Failure, match=r"declined to answer \(refusal\)"):
+            async for _ in models.stream(ask("anthropic:claude-haiku-5-5", "Hello?")):
+                pass
+        await models.aclose()
+
+
+async def test_the_words_of_a_refusal_after_thinking_are_kept() -> None:
+    async with serving(Server(HEAD + b"\r\n" + THOUGHT + REFUSED)) as server:
+        answer = await answer_from(server.url)
+    assert answer.parts[-1] == Text("I will not.")
+    assert answer.ended == "refused"
+
+
 async def test_a_redirect_is_not_followed() -> None:
     async with serving(Server(HEAD + b"\r\n" + ANSWER)) as other:
         head = b"HTTP/1.1 307 Temporary Redirect\r\nlocation: %b/v1\r\ncontent-length: 0\r\n\r\n"

@@ -6,6 +6,7 @@ from email.utils import format_datetime
 
 import pytest
 
+from sapwood.core.model_calls import Failure
 from sapwood.models.calls import failure_of
 from sapwood.models.model_routes import resolve
 from sapwood.models.wire.provider_error import error_in_stream, error_of_response
@@ -62,6 +63,52 @@ def test_the_provider_s_own_code_says_more(status: int, error: object, wanted: s
 
 
 @pytest.mark.parametrize(
+    "words",
+    [
+        "prompt is too long: 300 tokens > 200 maximum",
+        "Input is too long for requested model.",
+        "Request too large for gpt-5 in organization org-1",
+        "The request you sent is too large.",
+        "Your input exceeds the context window of this model.",
+        "This model's maximum context length is 8192 tokens. However, you requested 9000.",
+        "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000",
+        "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).",
+        "Input tokens exceed the configured limit of 272000 tokens.",
+        "Prompt contains 300 tokens and 0 draft tokens, too large for model with 200 maximum "
+        "context length",
+        "the request exceeds the available context size, try increasing it",
+        "exceed_context_size_error",
+        "request_too_large",
+        "max_tokens is too large: 1000. This model's maximum context length is 4096 tokens and "
+        "your request has 3950 input tokens.",
+        "'max_tokens' or 'max_completion_tokens' is too large: 1000. This model's maximum context "
+        "length is 4096 tokens and your request has 3950 input tokens.",
+    ],
+)
+def test_a_context_that_is_too_long_is_told_by_its_words(words: str) -> None:
+    assert kind(400, {"error": {"message": words}}) == "too_long"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "max_tokens is too large: 200000. This model supports at most 16384 completion tokens, "
+        "whereas you provided 200000.",
+        "max_completion_tokens: 200000 exceeds the 64000 output tokens of this model",
+        "`max_output_tokens` is too large: 200000 tokens exceeds 64000.",
+        "Invalid 'tools[0].function.name': string too long. Expected a string with maximum length "
+        "64, but got a string with length 80 instead.",
+        "Invalid 'input[3].id': string too long. Expected a string with maximum length 64.",
+        "The image is too large: it may have 20 MB.",
+        "Input image is too large.",
+        "messages.1.content.0.image: the file is too large",
+    ],
+)
+def test_another_limit_is_no_context_that_is_too_long(words: str) -> None:
+    assert kind(400, {"error": {"message": words}}) == "refused"
+
+
+@pytest.mark.parametrize(
     ("error", "wanted", "again"),
     [
         ({"type": "overloaded_error", "message": "Overloaded"}, "overloaded", True),
@@ -76,6 +123,76 @@ def test_an_error_within_a_stream_is_told_apart(error: object, wanted: str, agai
     raw = json.dumps({"type": "error", "error": error}).encode()
     failure = failure_of(error_in_stream(raw), ROUTE, ())
     assert (failure.kind, failure.again) == (wanted, again)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "invalid_prompt",
+        "bio_policy",
+        "misalignment_policy_violation",
+        "image_too_large",
+        "failed_to_download_image",
+    ],
+)
+def test_a_response_that_failed_for_its_request_is_refused_with_the_reason(code: str) -> None:
+    raw = json.dumps({"code": code, "message": "The image is too large for this model."}).encode()
+    failure = failure_of(error_in_stream(raw), ROUTE, ())
+    assert (failure.kind, failure.again) == ("refused", False)
+    assert "The image is too large" in str(failure)
+
+
+def test_one_request_that_exceeds_a_limit_by_itself_is_too_long() -> None:
+    words = (
+        "Request too large for gpt-5 in organization org-1 on tokens per min (TPM): Limit 30000, "
+        "Requested 60000. The input or output tokens must be reduced in order to run successfully."
+    )
+    body = {"error": {"type": "tokens", "code": "rate_limit_exceeded", "message": words}}
+    raw = json.dumps(body).encode()
+    for error in (error_of_response(429, {"retry-after": "1"}, raw), error_in_stream(raw)):
+        failure = failure_of(error, ROUTE, ())
+        assert (failure.kind, failure.again) == ("too_long", False)
+
+
+QUOTA = "You exceeded your current quota, please check your plan. For more see https://ai.dev. "
+
+
+def quota(*ids: str, words: str = QUOTA) -> Failure:
+    violations = [{"quotaMetric": "requests", "quotaId": id} for id in ids]
+    details = [
+        {"@type": "type.googleapis.com/google.rpc.QuotaFailure", "violations": violations},
+        {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "17s"},
+    ]
+    error = {"code": 429, "status": "RESOURCE_EXHAUSTED", "message": words, "details": details}
+    raw = json.dumps({"error": error}).encode()
+    return failure_of(error_of_response(429, {}, raw), resolve("gemini-3.8-flash"), ())
+
+
+def test_a_quota_of_a_day_is_not_tried_again() -> None:
+    minute = "GenerateContentInputTokensPerModelPerMinute-FreeTier"
+    day = quota(minute, "GenerateRequestsPerDayPerProjectPerModel-FreeTier")
+    assert (day.kind, day.again, day.after) == ("overloaded", False, None)
+    assert "You exceeded your current quota" in str(day)
+    soon = quota(minute)
+    assert (soon.kind, soon.again, soon.after) == ("overloaded", True, 17.0)
+
+
+def test_a_model_that_is_not_in_the_plan_is_not_tried_again() -> None:
+    none = quota(words=f"{QUOTA * 4}\n* Quota exceeded for metric: requests, limit: 0, model: pro")
+    assert (none.kind, none.again, none.after) == ("overloaded", False, None)
+    some = quota(words=f"{QUOTA}\n* Quota exceeded for metric: requests, limit: 0.5, model: pro")
+    assert some.again
+
+
+def test_a_rate_limit_says_what_the_provider_said() -> None:
+    body = json.dumps({"error": {"message": "Rate limit reached: Limit 3, Used 3."}}).encode()
+    failure = failure_of(error_of_response(429, {"retry-after": "7"}, body), ROUTE, ())
+    assert str(failure) == (
+        "OpenAI is rate limiting requests: Rate limit reached: Limit 3, Used 3. Try again in 7 s."
+    )
+    assert str(failure_of(error_of_response(429, {}, b""), ROUTE, ())) == (
+        "OpenAI is rate limiting requests. Try again later."
+    )
 
 
 @pytest.mark.parametrize(

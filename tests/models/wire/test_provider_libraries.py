@@ -340,7 +340,8 @@ async def test_the_library_of_openai_reads_the_same_response(file: Path) -> None
     for item in final.output:
         match item.type:
             case "message":
-                theirs += [("text", c.text) for c in item.content if c.type == "output_text"]
+                said = (c.text if c.type == "output_text" else c.refusal for c in item.content)
+                theirs += [("text", text) for text in said]
             case "reasoning":
                 texts = [each.text for each in item.summary] or [""]
                 data = [item.encrypted_content, *[""] * (len(texts) - 1)]
@@ -375,7 +376,7 @@ async def test_the_library_of_openai_reads_the_same_chat(file: Path) -> None:
     theirs: list[tuple[object, ...]] = []
     if thought := getattr(message, "reasoning_content", None):
         theirs.append(("thinking", thought, "reasoning_content"))
-    theirs += [("text", message.content)] if message.content else []
+    theirs += [("text", text) for text in (message.content, message.refusal) if text]
     theirs += [
         ("call", call.id, call.function.name, json.loads(call.function.arguments))
         for call in message.tool_calls or ()

@@ -22,14 +22,14 @@ ENDS = st.sampled_from(["\n", "\r\n", "\r"])
 
 
 def plain(lines: list[str]) -> list[ServerEvent]:
-    """The events of lines, by the words of the specification."""
+    """The events of lines, by the words of the specification, without those without content."""
     events: list[ServerEvent] = []
     name, data = "", list[str]()
     for line in lines:
         field, _, value = line.partition(":")
         value = value.removeprefix(" ")
         if not line:
-            if data:
+            if any(data):
                 events.append(ServerEvent(name, "\n".join(data).encode()))
             name, data = "", []
         elif field == "event":
@@ -71,6 +71,11 @@ def test_one_byte_at_a_time_is_enough() -> None:
     raw = "\ufeffevent: a\r\ndata: ä\r\n\r\ndata: 2\n\n".encode()
     found = feed_all(EventReader(), [bytes([byte]) for byte in raw])
     assert found == [ServerEvent("a", "ä".encode()), ServerEvent("", b"2")]
+
+
+def test_a_keep_alive_without_content_is_no_event() -> None:
+    raw = b"event: ping\ndata:\n\ndata: \ndata\n\ndata: {}\n\ndata:\ndata: 1\n\n"
+    assert EventReader().feed(raw) == [ServerEvent("", b"{}"), ServerEvent("", b"\n1")]
 
 
 def test_an_event_without_an_end_is_not_returned() -> None:

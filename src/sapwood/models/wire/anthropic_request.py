@@ -26,6 +26,7 @@ from sapwood.models.wire.signatures import REDACTED
 from sapwood.models.wire.wire_call import WireCall, encode_body, encode_history, tool_schema
 
 _VERSION = "2026-10-21"
+"""This version has no fields for sampling: with any of them, every model refuses the request."""
 _BINDING_BETA = "thinking-binding-controls-2026-08-01"
 _COMPACTION_BETA = "compact-2026-09-04"
 _MAX_INSTRUCTIONS = 16_384
@@ -183,8 +184,6 @@ def _settings(call: WireCall, traits: ClaudeTraits) -> dict[str, Any]:
     _fit_budget(fields, has_limit="max_tokens" in given)
     if (effort := fields.pop("effort", None)) is not None:
         fields["output_config"] = {"effort": effort}
-    if traits.samples and fields.get("thinking", {}).get("type") != "enabled":
-        fields |= {name: given[name] for name in ("temperature", "top_k", "top_p") if name in given}
     if given.get("stop_sequences"):
         fields["stop_sequences"] = given["stop_sequences"]
     fields |= _tools(call, fields.get("thinking", {}), traits)

@@ -9,6 +9,11 @@ from msgspec import Raw, Struct
 from sapwood.core.content import ReplyPart, Text, Thinking, ToolCall, Usage
 from sapwood.core.model_calls import Delta
 from sapwood.models.model_routes import ModelRoute
+from sapwood.models.wire.chat_thinking import (
+    ChatThinking,
+    ReasoningDetails,
+    encode_chat_thinking,
+)
 from sapwood.models.wire.provider_error import error_in_stream
 from sapwood.models.wire.sse import ServerEvent
 from sapwood.models.wire.wire_call import Ending, WireReply
@@ -27,13 +32,22 @@ class _CallDelta(Struct):
     index: int | None = None
     id: str | None = None
     function: _Function | None = None
+    extra_content: Raw = Raw()
+
+
+class _Content(Struct):
+    """A part of an answer of Mistral. Its thinking consists of parts too."""
+
+    text: str | None = None
+    thinking: "list[_Content] | str | None" = None
 
 
 class _Delta(Struct):
-    content: str | None = None
+    content: str | list[_Content] | None = None
     refusal: str | None = None
     reasoning: str | None = None
     reasoning_content: str | None = None
+    reasoning_details: Raw = Raw()
     tool_calls: list[_CallDelta] | None = None
 
 
@@ -64,6 +78,7 @@ class _Call(Struct):
     id: str
     name: str
     args: str = ""
+    extra: Raw = Raw()
 
 
 _chunk = msgspec.json.Decoder(_Chunk)
@@ -78,8 +93,11 @@ class ChatReader:
         self._parts: list[Text | _Call] = []
         self._thinking = ""
         self._field = ""
+        self._details = ReasoningDetails()
         self._tags = _ThinkTags()
         self._calls: dict[int, _Call] = {}
+        """The newest call of each index."""
+        self._index = 0
         self._refusal = ""
         self._model = ""
         self._stop = ""
@@ -91,7 +109,7 @@ class ChatReader:
             self.is_complete = True
             return []
         chunk = _chunk.decode(event.data)
-        if bytes(chunk.error) not in (b"", b"null"):
+        if not _is_null(chunk.error):
             raise error_in_stream(event.data)
         self._model = chunk.model or self._model
         self._usage = chunk.usage or self._usage
@@ -111,8 +129,16 @@ class ChatReader:
                 if field == self._field:
                     self._thinking += text
                     deltas.append(Delta("thinking", text))
-        for kind, text in self._tags.feed(delta.content or ""):
-            deltas.append(self._text(text) if kind == "text" else self._thought(text))
+        text = self._details.add(delta.reasoning_details)
+        if text and not self._field:
+            deltas.append(self._thought(text))
+        for part in _content(delta.content):
+            for thought in _content(part.thinking):
+                deltas += [self._thought(thought.text)] if thought.text else []
+            for kind, text in self._tags.feed(part.text or ""):
+                deltas.append(self._text(text) if kind == "text" else self._thought(text))
+        if delta.refusal:
+            deltas.append(self._text(delta.refusal))
         for call in delta.tool_calls or ():
             deltas += self._call(call)
         return deltas
@@ -130,18 +156,19 @@ class ChatReader:
         return Delta("thinking", text)
 
     def _call(self, delta: _CallDelta) -> list[Delta]:
-        """A piece of a call. Servers leave out the index, or repeat it for every call."""
+        """A piece of a call. Servers leave out the index or the id, or repeat the index."""
         name = (delta.function and delta.function.name) or ""
         text = (delta.function and delta.function.arguments) or ""
-        index = delta.index if delta.index is not None else max(len(self._calls) - 1, 0)
-        call = self._calls.get(index)
-        is_new = call is None or (bool(delta.id and name) and delta.id != call.id)
-        if not is_new and call is not None:
+        if delta.index is not None:
+            self._index = delta.index
+        call = self._calls.get(self._index)
+        extra = Raw() if _is_null(delta.extra_content) else delta.extra_content.copy()
+        if call is not None and not _begins(call, delta.id, name, text):
             call.args += text
+            call.extra = extra if bytes(extra) else call.extra
             return [Delta("call", text)] if text else []
-        while index in self._calls:
-            index += 1
-        call = self._calls[index] = _Call(delta.id or f"call_{uuid4().hex}", name, text)
+        call = _Call(delta.id or f"call_{uuid4().hex}", name, text, extra)
+        self._calls[self._index] = call
         self._parts.append(call)
         return [Delta("call", text, name)]
 
@@ -149,8 +176,9 @@ class ChatReader:
         for kind, text in self._tags.end():
             _ = self._text(text) if kind == "text" else self._thought(text)
         parts: list[ReplyPart] = []
-        if self._thinking:
-            parts.append(Thinking(self._thinking, self._provider, self._field))
+        signature = self._signature()
+        if self._thinking or signature:
+            parts.append(Thinking(self._thinking, self._provider, signature))
         for part in self._parts:
             if isinstance(part, _Call):
                 parts.append(ToolCall(part.id, part.name, part.args or "{}"))
@@ -162,6 +190,38 @@ class ChatReader:
         return WireReply(
             parts, self._model, _counted(self._usage), ending, self._refusal or self._stop
         )
+
+    def _signature(self) -> str:
+        calls = [part for part in self._parts if isinstance(part, _Call)]
+        extras = {place: call.extra for place, call in enumerate(calls) if bytes(call.extra)}
+        return encode_chat_thinking(ChatThinking(self._field, self._details.encoded(), extras))
+
+
+def _is_null(value: Raw) -> bool:
+    return bytes(value) in (b"", b"null")
+
+
+def _content(content: str | list[_Content] | None) -> list[_Content]:
+    return [_Content(content)] if isinstance(content, str) else content or []
+
+
+def _begins(call: _Call, id: str | None, name: str, text: str) -> bool:
+    """Whether a piece with this id, name and text begins a call after this one.
+
+    Without an id, it does if the call is complete: servers that leave out ids send whole calls.
+    Others repeat the name in every piece of a call, also in an empty one at its end.
+    """
+    if not name or id:
+        return bool(name) and id != call.id
+    return bool(call.name) and (name != call.name or bool(text)) and _is_object(call.args)
+
+
+def _is_object(args: str) -> bool:
+    try:
+        msgspec.json.decode(args, type=dict[str, Raw])
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
 
 
 def _counted(usage: _Usage | None) -> Usage | None:

@@ -1,6 +1,7 @@
 """Writes a call in OpenAI's chat format, which many other servers speak too. Pure."""
 
 from collections.abc import Iterator, Sequence
+from itertools import count, repeat
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ from sapwood.core.view import Message, ToolResult
 from sapwood.models.model_routes import ModelRoute
 from sapwood.models.model_traits import OpenAITraits, nearest_effort, openai_traits
 from sapwood.models.wire.answer_schema import strict_schema
+from sapwood.models.wire.chat_thinking import ChatThinking, decode_chat_thinking
 from sapwood.models.wire.http_client import HttpPost
 from sapwood.models.wire.message_parts import (
     arguments_object,
@@ -58,6 +60,7 @@ class _Function(Struct):
 class _Call(Struct, tag_field="type", tag="function"):
     id: str
     function: _Function
+    extra_content: Raw | UnsetType = UNSET
 
 
 class _Message(Struct):
@@ -67,6 +70,7 @@ class _Message(Struct):
     tool_calls: list[_Call] | UnsetType = UNSET
     reasoning: str | UnsetType = UNSET
     reasoning_content: str | UnsetType = UNSET
+    reasoning_details: list[Raw] | UnsetType = UNSET
 
 
 class _ToolFunction(Struct):
@@ -169,7 +173,8 @@ def _encoded(message: Message, route: ModelRoute, field: str) -> tuple[list[byte
     if message.role == "user":
         return [_encode(each) for each in _user_messages(message)], field
     own = [p for p in message.parts if isinstance(p, Thinking) and is_own_thinking(p, route)]
-    field = field or next((part.signature for part in own), "")
+    fields = (kept.field for part in own if (kept := decode_chat_thinking(part.signature)))
+    field = field or next(filter(None, fields), "")
     return [_encode(_model_message(message, route, field))], field
 
 
@@ -211,13 +216,21 @@ def _part(part: str | File) -> _TextPart | _ImagePart | _AudioPart:
 def _model_message(message: Message, route: ModelRoute, field: str) -> _Message:
     """A message of the model. A server that thought wants the field in every later message."""
     parts = model_parts(message, route)
-    calls = [
-        _Call(call_id(part.id), _Function(tool_name(part.name), _arguments(part.args)))
-        for part in parts
-        if isinstance(part, ToolCall)
-    ]
+    calls: list[_Call] = []
+    details: list[Raw] = []
+    extras: Iterator[Raw | UnsetType] = repeat(UNSET)
+    for part in parts:
+        if isinstance(part, Thinking):
+            kept = decode_chat_thinking(part.signature) or ChatThinking()
+            details += kept.details
+            extras = map(kept.calls.get, count(), repeat(UNSET))
+        elif isinstance(part, ToolCall):
+            function = _Function(tool_name(part.name), _arguments(part.args))
+            calls.append(_Call(call_id(part.id), function, next(extras)))
     texts = [part.text for part in parts if isinstance(part, Text)]
     sent = _Message("assistant", "\n\n".join(texts) or None, tool_calls=calls or UNSET)
+    if details:
+        sent.reasoning_details = details
     if field:
         thoughts = [part.text for part in parts if isinstance(part, Thinking)]
         setattr(sent, field, "\n\n".join(thoughts))

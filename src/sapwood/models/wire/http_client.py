@@ -5,7 +5,7 @@ Proxies and certificates come from the usual environment variables (`HTTPS_PROXY
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
 
 import httpx2
@@ -17,6 +17,8 @@ from sapwood.models.wire.sse import EventReader, ReplyTooLarge, ServerEvent
 
 _MAX_ERROR = 2**20
 _DRAIN_SECONDS = 1.0
+_PAGE = (b"<", b"{", b"[")
+"""How HTML and JSON begin, and no event does."""
 
 
 class HttpPost(Struct, frozen=True):
@@ -47,7 +49,7 @@ class HttpClient:
         async with self._http.stream(
             "POST", post.url, content=post.body, headers=headers
         ) as response:
-            body = await _beginning(response)
+            body = await _beginning(response.aiter_bytes())
             if response.status_code != 200:
                 raise error_of_response(response.status_code, response.headers, body)
             return body
@@ -66,11 +68,16 @@ class HttpClient:
         request = self._http.stream("POST", post.url, content=post.body, headers=headers)
         async with request as response:
             kind = response.headers.get("content-type", "")
-            if response.status_code != 200 or kind.startswith("application/json"):
-                body = await _beginning(response)
+            pieces = response.aiter_bytes()
+            first = b"" if kind.startswith("text/event-stream") else await _first_words(pieces)
+            is_page = kind.startswith("application/json") or first.lstrip().startswith(_PAGE)
+            if response.status_code != 200 or is_page:
+                body = await _beginning(pieces, first)
                 raise error_of_response(response.status_code, response.headers, body)
             reader = EventReader()
-            async for piece in response.aiter_bytes():
+            for event in reader.feed(first):
+                yield event
+            async for piece in pieces:
                 for event in reader.feed(piece):
                     yield event
 
@@ -86,9 +93,19 @@ async def drain(events: AsyncGenerator[ServerEvent]) -> None:
                 pass
 
 
-async def _beginning(response: httpx2.Response) -> bytes:
-    body = b""
-    async for piece in response.aiter_bytes():
+async def _first_words(pieces: AsyncIterator[bytes]) -> bytes:
+    """The beginning of a body up to the first piece that is more than space; else all of it."""
+    first = b""
+    async for piece in pieces:
+        first += piece
+        if first.strip() or len(first) >= _MAX_ERROR:
+            break
+    return first
+
+
+async def _beginning(pieces: AsyncIterator[bytes], body: bytes = b"") -> bytes:
+    """The beginning of a body, of which `body` was read already."""
+    async for piece in pieces:
         body += piece
         if len(body) >= _MAX_ERROR:
             break

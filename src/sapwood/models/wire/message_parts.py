@@ -15,11 +15,10 @@ from sapwood.core.content import File, Text, Thinking
 from sapwood.core.view import Message, Request, ToolResult
 from sapwood.core.view.request import MessagePart, SignedSummary
 from sapwood.models.model_routes import ModelRoute, Wire
+from sapwood.models.wire.chat_thinking import decode_chat_thinking
 
 NO_TEXT = "[no words]"
 """Replaces a message that has no content left."""
-THINKING_FIELDS = frozenset({"reasoning", "reasoning_content"})
-"""The fields in which chat servers send their thinking."""
 
 _EMPTY = "[empty]"
 _ERROR = "[error]\n"
@@ -105,7 +104,7 @@ def is_own_thinking(part: Thinking, route: ModelRoute) -> bool:
     """Whether the thinking goes back to this provider: it signed it."""
     if part.provider != route.provider or not part.signature:
         return False
-    return route.wire != "chat" or part.signature in THINKING_FIELDS
+    return route.wire != "chat" or decode_chat_thinking(part.signature) is not None
 
 
 def arguments_object(args: str) -> Raw:

@@ -11,6 +11,12 @@ import msgspec
 _MESSAGE_FIELDS = ("error", "message", "detail")
 _CODE_FIELDS = ("code", "type", "status")
 _DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
+_REFUSED_BY_OPENAI = """invalid_prompt data_residency_mismatch bio_policy
+    misalignment_policy_violation invalid_image invalid_image_format invalid_base64_image
+    invalid_image_url invalid_image_mode image_too_large image_too_small image_parse_error
+    image_content_policy_violation image_file_too_large image_file_not_found empty_image_file
+    unsupported_image_media_type failed_to_download_image""".split()
+"""The codes of a response that failed because of its request."""
 _STATUS: Mapping[str, int] = {
     # Anthropic
     "invalid_request_error": 400,
@@ -34,6 +40,8 @@ _STATUS: Mapping[str, int] = {
     "service_unavailable": 503,
     "server_is_overloaded": 503,
     "overloaded": 503,
+    "vector_store_timeout": 504,
+    **dict.fromkeys(_REFUSED_BY_OPENAI, 400),
 }
 """The HTTP status that a provider uses for an error, for errors that come within a stream."""
 
@@ -111,24 +119,27 @@ def _message(tree: object) -> str:
 
 
 def _codes(tree: object) -> set[str]:
-    """The provider's names for the error, and the reasons that Google adds."""
+    """The provider's names for the error, and the reasons and quotas that Google adds."""
     fields = _fields(tree)
     error = _fields(fields.get("error")) or fields
     codes = {str(error[key]) for key in _CODE_FIELDS if isinstance(error.get(key), str | int)}
-    reasons = (_fields(each).get("reason") for each in _details(error))
+    details = _items(error, "details")
+    reasons = (_fields(each).get("reason") for each in details)
+    violations = (found for each in details for found in _items(_fields(each), "violations"))
+    quotas = (_fields(each).get("quotaId") for each in violations)
     ours = _fields(error.get("details")).get("error_code")  # Anthropic
-    return codes | {reason for reason in (*reasons, ours) if isinstance(reason, str)}
+    return codes | {name for name in (*reasons, *quotas, ours) if isinstance(name, str)}
 
 
-def _details(error: dict[str, object]) -> list[object]:
-    details = error.get("details")
-    return cast("list[object]", details) if isinstance(details, list) else []
+def _items(fields: dict[str, object], name: str) -> list[object]:
+    items = fields.get(name)
+    return cast("list[object]", items) if isinstance(items, list) else []
 
 
 def _asked_delay(headers: Mapping[str, str], tree: object) -> float | None:
     """How many seconds the provider asks to wait."""
     error = _fields(_fields(tree).get("error"))
-    delays = [_fields(each).get("retryDelay") for each in _details(error)]
+    delays = [_fields(each).get("retryDelay") for each in _items(error, "details")]
     for text, unit in (
         (headers.get("retry-after-ms", ""), 0.001),
         (headers.get("retry-after", ""), 1.0),

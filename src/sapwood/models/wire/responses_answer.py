@@ -110,7 +110,7 @@ class ResponsesReader:
                     return [Delta("call", read.item.arguments, read.item.name)]
             case "response.output_item.done" if read.item is not None:
                 self._items[read.output_index] = read.item
-            case "response.output_text.delta":
+            case "response.output_text.delta" | "response.refusal.delta":
                 return _piece("text", read)
             case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
                 return _piece("thinking", read)
@@ -175,11 +175,12 @@ class _Parts:
 
     def _texts(self, item: _Item) -> Iterator[Text]:
         for content in item.content or ():
-            if content.type == "output_text" and content.text.strip():
+            text = content.text if content.type == "output_text" else content.refusal
+            if text.strip():
                 if self._reasoning:
                     name = (item.id or "", item.phase or "")
                     self._reasoning[-1][2].texts.append(name)
-                yield Text(content.text)
+                yield Text(text)
 
     def _call(self, item: _Item) -> ToolCall:
         if self._reasoning and item.id:

@@ -5,7 +5,7 @@
 | Anthropic | the provider's signature; for redacted thinking its data, after a prefix |
 | Google | the provider's signature of the part that follows |
 | OpenAI | the encrypted reasoning and the ids of the items that came with it, as JSON |
-| chat servers | the name of the field that the thinking came in |
+| chat servers | the name of the field that the thinking came in, or this and more as JSON |
 """
 
 import msgspec
@@ -13,6 +13,9 @@ from msgspec import Struct
 
 REDACTED = "withheld:"
 """The prefix of data that stands for thinking which the provider does not show."""
+
+THINKING_FIELDS = frozenset({"reasoning", "reasoning_content"})
+"""The fields in which chat servers send their thinking."""
 
 
 class ReasoningItem(Struct, omit_defaults=True):

@@ -28,8 +28,9 @@ class ServerEvent(Struct, frozen=True, gc=False):
 class EventReader:
     r"""Takes bytes in pieces of any size and returns the events that they complete.
 
-    Lines end with LF, CRLF or CR. Comments, ids and unknown fields are passed over. An event that
-    no empty line ends is not returned: the connection was cut.
+    Lines end with LF, CRLF or CR. Comments, ids and unknown fields are passed over. So are events
+    whose data is empty: proxies send them to keep a connection open. An event that no empty line
+    ends is not returned: the connection was cut.
 
     >>> reader = EventReader()
     >>> reader.feed(b": hello\nevent: ping\nda"), reader.feed(b"ta: {}\r\n\r\n")
@@ -59,11 +60,10 @@ class EventReader:
                 line, self._is_first = line.removeprefix(_BOM), False
             if line:
                 self._field(line)
-            elif self._data:
-                events.append(ServerEvent(self._name, b"\n".join(self._data)))
-                self._name, self._data = "", []
             else:
-                self._name = ""
+                if any(self._data):
+                    events.append(ServerEvent(self._name, b"\n".join(self._data)))
+                self._name, self._data = "", []
         return events
 
     def _split(self, piece: bytes) -> list[bytes]:

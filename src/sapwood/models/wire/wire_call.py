@@ -4,11 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 import msgspec
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, structs
 
-from sapwood.core.content import ReplyPart, Usage
+from sapwood.core.content import ReplyPart, ToolCall, Usage
 from sapwood.core.model_calls import CallHints, CallReport, Delta, ToolSpec
-from sapwood.core.view import Message, Request
+from sapwood.core.view import Message, Request, ToolResult
+from sapwood.core.view.request import MessagePart
 from sapwood.models.model_routes import ModelRoute
 from sapwood.models.wire.http_client import HttpPost
 from sapwood.models.wire.sse import ServerEvent
@@ -108,13 +109,18 @@ def encode_body(
     return b"".join([head, comma, _encode(history), b":[", b",".join(items), b"]", tail])
 
 
+_CallIds = Sequence[tuple[str, str]]
+"""The ids of the calls of one message: each as it was, and as it is sent."""
+
+
 class _EncodedHistory(Struct, frozen=True):
-    """The items of each message of a history, and what was known after each message."""
+    """The items of each message of a history, its call ids, and what was known after it."""
 
     route: ModelRoute
     messages: Sequence[Message]
     items: Sequence[Sequence[bytes]]
     states: Sequence[str]
+    calls: Sequence[_CallIds]
 
 
 _newest: list[_EncodedHistory] = []
@@ -126,24 +132,68 @@ def encode_history(
 ) -> list[bytes]:
     """The items of a history, those of messages that were encoded before as they were then.
 
+    A call whose id was used before gets another one, and so does its result: some servers number
+    their calls anew in each answer, and others refuse a history in which an id occurs twice.
     `encode` gets a message, the route, and what it returned beside the items of the message before.
     """
     messages, shared = call.request.messages, 0
     known = next(iter(_newest), None)
     items: list[Sequence[bytes]] = []
     states: list[str] = []
+    calls: list[_CallIds] = []
     if known is not None and known.route == call.route:
         for mine, its in zip(known.messages, messages, strict=False):
             if mine is not its:
                 break
             shared += 1
         items, states = [*known.items[:shared]], [*known.states[:shared]]
+        calls = [*known.calls[:shared]]
+    seen = {sent for ids in calls for _, sent in ids}
     for message in messages[shared:]:
+        message = _with_results_of(calls[-1] if calls else (), message)
+        message, ids = _with_own_ids(message, seen)
         made, state = encode(message, call.route, states[-1] if states else "")
         items.append(made)
         states.append(state)
-    _newest[:] = [_EncodedHistory(call.route, messages, items, states)]
+        calls.append(ids)
+    _newest[:] = [_EncodedHistory(call.route, messages, items, states, calls)]
     return [item for made in items for item in made]
+
+
+def _with_own_ids(message: Message, seen: set[str]) -> tuple[Message, _CallIds]:
+    """The message with ids of calls that are not in `seen`, and its ids, which are added to it."""
+    parts: list[MessagePart] = []
+    ids: list[tuple[str, str]] = []
+    for part in message.parts:
+        if isinstance(part, ToolCall):
+            sent = part.id
+            while sent in seen:
+                sent = f"{sent}-{len(seen)}"
+            seen.add(sent)
+            ids.append((part.id, sent))
+            part = part if sent == part.id else structs.replace(part, id=sent)
+        parts.append(part)
+    return (message if _are_same(ids) else Message(message.role, tuple(parts))), ids
+
+
+def _with_results_of(ids: _CallIds, message: Message) -> Message:
+    """The message with the results of the calls before it, under the ids that were sent."""
+    if _are_same(ids):
+        return message
+    waiting = list(ids)
+    parts: list[MessagePart] = []
+    for part in message.parts:
+        if isinstance(part, ToolResult):
+            found = next((each for each in waiting if each[0] == part.call), None)
+            if found is not None:
+                waiting.remove(found)
+                part = structs.replace(part, call=found[1])
+        parts.append(part)
+    return Message(message.role, tuple(parts))
+
+
+def _are_same(ids: _CallIds) -> bool:
+    return all(old == sent for old, sent in ids)
 
 
 def tool_schema(tool: ToolSpec) -> Raw:

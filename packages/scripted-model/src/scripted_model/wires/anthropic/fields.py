@@ -12,9 +12,11 @@ from scripted_model.wires.wire import Post, Shape, Violation, shape, shapes
 AS_OF = "anthropic 2.8.0"
 TOP = shape(
     "model! messages! max_tokens! cache_control container diagnostics inference_geo metadata "
-    "output_config service_tier speed stop_sequences stream system temperature thinking "
-    "tool_choice tools top_k top_p"
+    "output_config service_tier speed stop_sequences stream system thinking tool_choice tools"
 )
+# Only before the version of the API that refuses them for every model.
+TOP_SAMPLING = frozenset({"temperature", "top_k", "top_p"})
+_WITHOUT_SAMPLING = "2026-10-21"
 # Only with an `anthropic-beta` header.
 TOP_BETA = frozenset(
     "compaction context_management fallback_credit_token fallbacks mcp_servers output_format "
@@ -124,6 +126,11 @@ SERVER_TOOLS = shapes(
 def has_beta(post: Post) -> bool:
     """Whether the client asked for beta features."""
     return bool(post.headers.get("anthropic-beta"))
+
+
+def has_sampling(post: Post) -> bool:
+    """Whether the version of the API that the client asked for has fields for sampling."""
+    return post.headers.get("anthropic-version", "") < _WITHOUT_SAMPLING
 
 
 def shape_violations(tree: JsonObject, form: Shape, path: str) -> Iterator[Violation]:

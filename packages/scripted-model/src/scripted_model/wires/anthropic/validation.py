@@ -77,7 +77,9 @@ def _diagnostics_violations(diagnostics: Json) -> Iterator[Violation]:
 def _field_violations(post: Post) -> Iterator[Violation]:
     form = fields.TOP if post.action == "reply" else fields.TOP_COUNT
     beta = fields.TOP_BETA if fields.has_beta(post) else frozenset[str]()
-    allowed = form.allowed | post.allowed | beta
+    samples = post.action == "reply" and fields.has_sampling(post)
+    sampling = fields.TOP_SAMPLING if samples else frozenset[str]()
+    allowed = form.allowed | post.allowed | beta | sampling
     for name in form.required:
         if name not in post.body:
             yield Violation(f"{name}: Field required")
