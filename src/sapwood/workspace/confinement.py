@@ -7,23 +7,10 @@ What commands of a workspace may reach, decided before the first one ran.
 
 The decision is kept in Sapwood's own folder, which commands do not see. So a later process, and a
 conversation that is resumed after weeks, has the same facts. Only a person can change them.
-
-The protected files and folders of a workspace, for commands in the sandbox.
-
-What is protected is decided by `PathGuards`, as for the tools that write files. Commands get what
-exists read-only. What appears at such a place while a command runs is renamed afterwards.
-
-What commands in the sandbox may not write in a git folder, and what they left there.
-
-Git needs its folder to be writable, because it makes a lock file beside each file that it changes.
-The files that name programs or other folders are read-only. Git would run those programs outside
-the sandbox, at the person's next `git status`.
 """
 
 import os
-import stat
-from collections import deque
-from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -34,10 +21,18 @@ from msgspec import Struct, structs
 
 from sapwood.private_files import replace_file, slug
 from sapwood.workspace.git_folder import GitFolder, find_git_folder, git_change
+from sapwood.workspace.git_folder_guards import (
+    hook_targets,
+    read_only_in,
+    remove_unusual,
+    require_no_links,
+    unusual_in,
+)
 from sapwood.workspace.mount_points import MountPoint, mount_points
 from sapwood.workspace.nested_repositories import NestedRepositories, runs_nothing
 from sapwood.workspace.permissions.guarded_paths import PathGuards
-from sapwood.workspace.safe_paths import ResolvedPath, folder_handle, make_accessible
+from sapwood.workspace.protected_files import find_protected, protected_in, set_aside
+from sapwood.workspace.safe_paths import ResolvedPath, make_accessible
 from sapwood.workspace.sandbox import Access, Sandbox, SandboxCommand
 from sapwood.workspace.tool_output import ToolError
 
@@ -74,160 +69,6 @@ def state_of(folder: Path, root: str) -> Path:
 def _file(folder: Path, root: str) -> Path:
     stem = state_of(folder, root)
     return stem.with_name(f"{stem.name}.json")
-
-
-_MAX_ENTRIES = 20_000
-"""How many files and folders are looked at, those near the top first."""
-_MAX_LEVELS = 60
-_MAX_NAMES = 100
-
-
-def find_protected(root: str, guards: PathGuards) -> list[str]:
-    """What is protected in a workspace, as paths from its folder on; git folders are left out.
-
-    It looks at folders near the top first, and not at all.
-    """
-    protected: list[str] = []
-    folders, looked_at = deque([""]), 0
-    while folders and looked_at < _MAX_ENTRIES:
-        folder = folders.popleft()
-        for name, is_folder in _entries(os.path.join(root, folder)):
-            looked_at += 1
-            path = os.path.join(folder, name)
-            if name == ".git":
-                continue
-            if _is_protected(root, path, is_folder, guards):
-                protected.append(path)
-            elif is_folder and path.count("/") < _MAX_LEVELS:
-                folders.append(path)
-    return protected
-
-
-def protected_in(
-    root: str, folders: Iterable[str], guards: PathGuards
-) -> dict[str, tuple[int, int]]:
-    """The protected entries that are directly in these folders, with their identities."""
-    found: dict[str, tuple[int, int]] = {}
-    for folder in folders:
-        for name, is_folder in _entries(os.path.join(root, folder)):
-            path = os.path.join(folder, name)
-            if name != ".git" and _is_protected(root, path, is_folder, guards):
-                with suppress(OSError):
-                    status = os.lstat(os.path.join(root, path))
-                    found[path] = (status.st_dev, status.st_ino)
-    return found
-
-
-def set_aside(root: str, path: str) -> str:
-    """Renames an entry so that no program takes it for what it was. Returns its new path.
-
-    Raises `OSError` if that is not possible.
-    """
-    folder, name = os.path.split(path)
-    with folder_handle(os.path.join(root, folder)) as parent:
-        taken = set(os.listdir(os.path.join(root, folder)))
-        names = (f"{name}.set-aside{number or ''}" for number in range(_MAX_NAMES))
-        new = next(each for each in names if each not in taken)
-        os.rename(name, new, src_dir_fd=parent, dst_dir_fd=parent)
-    return os.path.join(folder, new)
-
-
-def _is_protected(root: str, path: str, is_folder: bool, guards: PathGuards) -> bool:
-    place = ResolvedPath(root, os.path.join(root, path), path)
-    # Only for folders, whether git takes them for a repository or for hooks: that reads files.
-    against = guards.against_writing if is_folder else guards.against_writing_name
-    return bool(against(place))
-
-
-def _entries(folder: str) -> Iterator[tuple[str, bool]]:
-    """The names in a folder, and whether each is a folder. Names that are no text are left out."""
-    try:
-        with os.scandir(folder) as found:
-            entries = [(each.name, each.is_dir(follow_symlinks=False)) for each in found]
-    except OSError:
-        return
-    for name, is_folder in entries:
-        if name.isascii() or name.encode("utf-8", "replace").decode() == name:
-            yield name, is_folder
-
-
-_FOLDERS = ("branches", "hooks", "info", "modules", "remotes", "worktrees")
-_FILES = {"config": "", "config.worktree": "", "commondir": ".\n"}
-"""With their content where they are missing. `commondir` then means the git folder itself."""
-_FILES_OF_WORKTREE = {"config.worktree": "", "commondir": ".\n", "gitdir": ""}
-_NOT_SEARCHED = frozenset({"objects", *_FOLDERS})
-_MAX_DEPTH = 20
-
-
-def read_only_in(folder: str, of_worktree: bool = False) -> list[MountPoint]:
-    """What has to be read-only in a git folder, also where it does not exist.
-
-    `of_worktree` is for the folder of a linked worktree, which is in that of its repository.
-    """
-    files = _FILES_OF_WORKTREE if of_worktree else _FILES
-    folders = () if of_worktree else _FOLDERS
-    points = [MountPoint(os.path.join(folder, name)) for name in folders]
-    return [*points, *(MountPoint(os.path.join(folder, n), text) for n, text in files.items())]
-
-
-def require_no_links(points: list[MountPoint]) -> None:
-    """Raises `ToolError` if one of these is a symlink: nothing can be mounted in its place."""
-    for point in points:
-        if os.path.islink(point.path):
-            raise ToolError(
-                f"No command was run: {point.path} is a link, so the sandbox cannot protect what "
-                "git runs. Tell the user to replace the link with what it points to."
-            )
-
-
-def hook_targets(folder: str, root: str) -> list[str]:
-    """The files of the workspace to which links among the hooks lead: git runs these too."""
-    hooks = os.path.join(folder, "hooks")
-    try:
-        links = [each.path for each in os.scandir(hooks) if each.is_symlink()]
-    except OSError:
-        return []
-    targets = {os.path.realpath(link) for link in links}
-    return [
-        each for each in sorted(targets) if each.startswith(f"{root}/") and os.path.exists(each)
-    ]
-
-
-def unusual_in(folder: str) -> set[str]:
-    """The symlinks, pipes and sockets in a git folder, except among its objects.
-
-    Git opens some files there for writing without looking what they are. A link in place of
-    COMMIT_EDITMSG would make the person's next commit write to where the link leads.
-    """
-    return set(_unusual(folder, _NOT_SEARCHED))
-
-
-def remove_unusual(paths: set[str]) -> list[str]:
-    """Removes these links, pipes and sockets. Returns the paths of those that were there."""
-    removed: list[str] = []
-    for path in sorted(paths):
-        parent, name = os.path.split(path)
-        with suppress(OSError), folder_handle(parent) as folder:
-            mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
-            if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-                os.unlink(name, dir_fd=folder)
-                removed.append(path)
-    return removed
-
-
-def _unusual(folder: str, skipped: frozenset[str], depth: int = 0) -> Iterator[str]:
-    make_accessible(folder)
-    try:
-        with os.scandir(folder) as found:
-            entries = list(found)
-    except OSError:
-        return
-    for entry in entries:
-        if entry.is_dir(follow_symlinks=False):
-            if entry.name not in skipped and depth < _MAX_DEPTH:
-                yield from _unusual(entry.path, frozenset(), depth + 1)
-        elif not entry.is_file(follow_symlinks=False):
-            yield entry.path
 
 
 Need = Literal["network", "protected", "outside"]
