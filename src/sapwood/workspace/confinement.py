@@ -1,17 +1,14 @@
 """Confines the commands of workspaces: decides what each may reach, and looks at what it left.
 
 What a command may reach is decided before the first command of its workspace, from facts that
-commands cannot write (`workspace_facts`), and holds for all later ones.
-
-What commands of a workspace may reach, decided before the first one ran.
-
-The decision is kept in Sapwood's own folder, which commands do not see. So a later process, and a
-conversation that is resumed after weeks, has the same facts. Only a person can change them.
+commands cannot write, and holds for all later ones. The decision is kept in Sapwood's own folder,
+which commands do not see. So a later process, and a conversation that is resumed after weeks, has
+the same facts. Only a person can change them.
 """
 
 import os
-from collections.abc import Collection, Generator, Iterable, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Collection, Generator, Iterable, Sequence
+from contextlib import ExitStack, contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal
@@ -20,19 +17,14 @@ import msgspec
 from msgspec import Struct, structs
 
 from sapwood.private_files import replace_file, slug
+from sapwood.workspace.command_cleanup import CommandCleanup
 from sapwood.workspace.git_folder import GitFolder, find_git_folder, git_change
-from sapwood.workspace.git_folder_guards import (
-    hook_targets,
-    read_only_in,
-    remove_unusual,
-    require_no_links,
-    unusual_in,
-)
+from sapwood.workspace.git_folder_guards import linked_hooks, read_only_in, require_no_links
 from sapwood.workspace.mount_points import MountPoint, mount_points
-from sapwood.workspace.nested_repositories import NestedRepositories, runs_nothing
+from sapwood.workspace.nested_repositories import NestedRepositories
 from sapwood.workspace.permissions.guarded_paths import PathGuards
-from sapwood.workspace.protected_files import find_protected, protected_in, set_aside
-from sapwood.workspace.safe_paths import ResolvedPath, make_accessible
+from sapwood.workspace.protected_files import find_protected, links_below, protected_in
+from sapwood.workspace.safe_paths import ResolvedPath
 from sapwood.workspace.sandbox import Access, Sandbox, SandboxCommand
 from sapwood.workspace.tool_output import ToolError
 
@@ -126,8 +118,10 @@ class Confinement:
         self, arguments: Sequence[str], place: ResolvedPath, needs: Collection[Need] = ()
     ) -> Generator[Confined]:
         """A command that runs in a folder of a workspace. Raises `ToolError` if that cannot be."""
-        root, facts = place.root, self._searched(place.root)
-        nested = self._nested[root].search()
+        root = place.root
+        # Another command that ends meanwhile may replace them.
+        facts, finder = self._searched(root)
+        nested = finder.search()
         repositories = _repositories_of(facts, nested)
         points = _read_only(root, facts.git, repositories) if "protected" not in needs else []
         require_no_links(points)
@@ -142,68 +136,47 @@ class Confinement:
                     yield Confined(command, notes)
                 return
             access |= _with_worktrees(repositories)
-            access |= dict.fromkeys(self._protected_paths(facts, repositories, nested), "read")
-            with (
-                self._watched(facts, repositories, nested, notes),
-                _opened(sandbox, arguments, place, access) as command,
-            ):
-                yield Confined(command, notes)
-
-    @contextmanager
-    def _watched(
-        self,
-        facts: WorkspaceFacts,
-        repositories: Sequence[_Repository],
-        nested: Mapping[str, tuple[int, int]],
-        notes: list[str],
-    ) -> Generator[None]:
-        """Undoes what a command made in places that it could not be kept from writing to."""
-        root = facts.root
-        folders = {"", *map(os.path.dirname, facts.protected)}
-        before = set(protected_in(root, folders, self._guards).values())
-        unusual = {path for each in repositories for path in unusual_in(each.folder)}
-        try:
-            yield
-        finally:
-            for folder in folders:
-                make_accessible(os.path.join(root, folder).rstrip("/"))
-            for path, identity in protected_in(root, folders, self._guards).items():
-                if identity not in before:
-                    with suppress(OSError):
-                        notes.append(_moved(path, set_aside(root, path)))
-            known = set(nested.values())
-            for path, identity in self._nested[root].search().items():
-                if identity not in known and not runs_nothing(os.path.join(root, path)):
-                    with suppress(OSError):
-                        notes.append(_moved(path, set_aside(root, path)))
-            left = {path for each in repositories for path in unusual_in(each.folder)}
-            notes += [
-                f"Removed {path}: git would follow it." for path in remove_unusual(left - unusual)
-            ]
+            folders = sorted({"", *map(os.path.dirname, facts.protected)})
+            protected = {*facts.protected, *protected_in(root, folders, self._guards)}
+            links = [link for each in repositories for link in linked_hooks(each.folder)]
+            links += links_below(root, sorted(protected))
+            protected |= set(nested)
+            git_folders = [each.folder for each in repositories]
+            cleanup = CommandCleanup(
+                root, self._guards, folders, links, git_folders, finder, nested
+            )
+            access |= dict.fromkeys(_protected_paths(root, protected, links, git_folders), "read")
+            try:
+                with _opened(sandbox, arguments, place, access) as command:
+                    yield Confined(command, notes)
+            finally:
+                notes += cleanup.undo()
 
     def _known(self, root: str) -> WorkspaceFacts:
-        if root not in self._facts:
+        facts = self._facts.get(root)
+        if facts is None:
             sandbox = self.sandbox
             try:
-                self._facts[root] = known_facts(sandbox.state_folder, root, sandbox.home_folder)
+                facts = known_facts(sandbox.state_folder, root, sandbox.home_folder)
             except msgspec.MsgspecError as error:
                 raise ToolError(
                     f"No command was run: the sandbox's record of {root} cannot be read ({error}). "
                     f"Tell the user to delete the record in {sandbox.state_folder}."
                 ) from error
-        return self._facts[root]
+            self._facts[root] = facts
+        return facts
 
-    def _searched(self, root: str) -> WorkspaceFacts:
-        """The facts with the protected files of the workspace, which are searched once."""
-        facts = self._known(root)
-        if root not in self._nested:
+    def _searched(self, root: str) -> tuple[WorkspaceFacts, NestedRepositories]:
+        """The facts with the protected files, which are searched once, and what finds `.git`."""
+        facts, finder = self._known(root), self._nested.get(root)
+        if finder is None:
             found = find_protected(root, self._guards)
-            self._nested[root] = NestedRepositories(root)
+            finder = self._nested[root] = NestedRepositories(root)
             facts = structs.replace(
                 facts, protected=tuple(dict.fromkeys((*facts.protected, *found)))
             )
             self._keep(facts)
-        return facts
+        return facts, finder
 
     def _keep(self, facts: WorkspaceFacts) -> None:
         if self._facts.get(facts.root) != facts:
@@ -213,20 +186,19 @@ class Confinement:
     def _git(self, root: str) -> GitFolder:
         return find_git_folder(root, self.sandbox.home_folder)
 
-    def _protected_paths(
-        self,
-        facts: WorkspaceFacts,
-        repositories: Sequence[_Repository],
-        nested: Collection[str],
-    ) -> list[str]:
-        """What exists and is protected. Symlinks are left out: nothing can be mounted there."""
-        root = facts.root
-        names = {*facts.protected, *protected_in(root, [""], self._guards)}
-        names |= set(nested)
-        targets = [path for each in repositories for path in hook_targets(each.folder, root)]
-        writable = {each.folder for each in repositories}
-        paths = [*(os.path.join(root, name) for name in names), *targets]
-        return [each for each in paths if each not in writable and _is_plain(each)]
+
+def _protected_paths(
+    root: str, protected: Iterable[str], links: Iterable[str], git_folders: Collection[str]
+) -> list[str]:
+    """What exists and is protected, with what links lead to where commands can write.
+
+    Links themselves are left out: nothing can be mounted there.
+    """
+    paths = {os.path.join(root, name) for name in (*protected, *links)}
+    targets = {os.path.realpath(path) for path in paths if os.path.islink(path)}
+    places = [f"{each}/" for each in (root, *git_folders)]
+    paths |= {each for each in targets if each.startswith(tuple(places))}
+    return sorted(each for each in paths if each not in git_folders and _is_plain(each))
 
 
 def _repositories_of(facts: WorkspaceFacts, nested: Iterable[str]) -> list[_Repository]:
@@ -266,10 +238,6 @@ def _with_worktrees(repositories: Sequence[_Repository]) -> dict[str, Access]:
             names = (os.path.join(shared, name) for name in ("HEAD", "index"))
             access |= {path: "read" for path in names if _is_plain(path)}
     return access
-
-
-def _moved(path: str, new: str) -> str:
-    return f"Renamed {path} to {new}: commands in the sandbox may not make protected files."
 
 
 def _is_folder(path: str) -> bool:

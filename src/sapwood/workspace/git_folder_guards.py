@@ -8,18 +8,17 @@ the sandbox, at the person's next `git status`.
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import suppress
 
 from sapwood.workspace.mount_points import MountPoint
-from sapwood.workspace.safe_paths import folder_handle, make_accessible
+from sapwood.workspace.safe_paths import folder_handle, make_accessible, open_path
 from sapwood.workspace.tool_output import ToolError
 
 _FOLDERS = ("branches", "hooks", "info", "modules", "remotes", "worktrees")
 _FILES = {"config": "", "config.worktree": "", "commondir": ".\n"}
 """With their content where they are missing. `commondir` then means the git folder itself."""
 _FILES_OF_WORKTREE = {"config.worktree": "", "commondir": ".\n", "gitdir": ""}
+_READABLE = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _NOT_SEARCHED = frozenset({"objects", *_FOLDERS})
-_MAX_DEPTH = 20
 
 
 def read_only_in(folder: str, of_worktree: bool = False) -> list[MountPoint]:
@@ -43,17 +42,13 @@ def require_no_links(points: list[MountPoint]) -> None:
             )
 
 
-def hook_targets(folder: str, root: str) -> list[str]:
-    """The files of the workspace to which links among the hooks lead: git runs these too."""
-    hooks = os.path.join(folder, "hooks")
+def linked_hooks(folder: str) -> list[str]:
+    """The links among the hooks of a git folder: git runs what they lead to."""
     try:
-        links = [each.path for each in os.scandir(hooks) if each.is_symlink()]
+        with os.scandir(os.path.join(folder, "hooks")) as hooks:
+            return [each.path for each in hooks if each.is_symlink()]
     except OSError:
         return []
-    targets = {os.path.realpath(link) for link in links}
-    return [
-        each for each in sorted(targets) if each.startswith(f"{root}/") and os.path.exists(each)
-    ]
 
 
 def unusual_in(folder: str) -> set[str]:
@@ -62,32 +57,67 @@ def unusual_in(folder: str) -> set[str]:
     Git opens some files there for writing without looking what they are. A link in place of
     COMMIT_EDITMSG would make the person's next commit write to where the link leads.
     """
-    return set(_unusual(folder, _NOT_SEARCHED))
+    return set(_unusual(folder))
 
 
-def remove_unusual(paths: set[str]) -> list[str]:
-    """Removes these links, pipes and sockets. Returns the paths of those that were there."""
-    removed: list[str] = []
+def remove_unusual(paths: set[str]) -> Iterator[str]:
+    """Removes these links, pipes and sockets. Yields a sentence about each that was there."""
     for path in sorted(paths):
         parent, name = os.path.split(path)
-        with suppress(OSError), folder_handle(parent) as folder:
-            mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
-            if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        try:
+            with folder_handle(parent) as folder:
+                mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
+                if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+                    continue
                 os.unlink(name, dir_fd=folder)
-                removed.append(path)
-    return removed
+                yield f"Removed {path}: git would follow it."
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            yield f"Could not remove {path} ({error.strerror}): git follows it. Tell the user."
 
 
-def _unusual(folder: str, skipped: frozenset[str], depth: int = 0) -> Iterator[str]:
+def _unusual(folder: str) -> Iterator[str]:
+    """Searches by paths from the git folder on: those that are too long are so for git too."""
     make_accessible(folder)
     try:
-        with os.scandir(folder) as found:
-            entries = list(found)
+        top = open_path(folder)
     except OSError:
         return
-    for entry in entries:
-        if entry.is_dir(follow_symlinks=False):
-            if entry.name not in skipped and depth < _MAX_DEPTH:
-                yield from _unusual(entry.path, frozenset(), depth + 1)
-        elif not entry.is_file(follow_symlinks=False):
-            yield entry.path
+    try:
+        folders = [""]
+        while folders:
+            at = folders.pop()
+            for name, kind in _kinds(top, at, os.path.join(folder, at)):
+                path = os.path.join(at, name)
+                if kind == "folder":
+                    if at or name not in _NOT_SEARCHED:
+                        folders.append(path)
+                elif kind == "other":
+                    yield os.path.join(folder, path)
+    finally:
+        os.close(top)
+
+
+def _kinds(top: int, path: str, whole: str) -> list[tuple[str, str]]:
+    """The names in a folder with what they are; `top` is a descriptor of one above it."""
+    for _ in range(2):
+        try:
+            handle = os.open(path or ".", _READABLE, dir_fd=top)
+        except PermissionError:
+            make_accessible(whole)  # git can enter a folder that nobody can list
+            continue
+        except OSError:
+            return []
+        try:
+            with os.scandir(handle) as entries:
+                return [(each.name, _kind(each)) for each in entries]
+        finally:
+            os.close(handle)
+    return []
+
+
+def _kind(entry: os.DirEntry[str]) -> str:
+    if entry.is_dir(follow_symlinks=False):
+        return "folder"
+    return "file" if entry.is_file(follow_symlinks=False) else "other"

@@ -5,9 +5,10 @@ exists read-only. What appears at such a place while a command runs is renamed a
 """
 
 import os
+import secrets
+import stat
 from collections import deque
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 
 from sapwood.workspace.permissions.guarded_paths import PathGuards
 from sapwood.workspace.safe_paths import ResolvedPath, folder_handle
@@ -15,7 +16,6 @@ from sapwood.workspace.safe_paths import ResolvedPath, folder_handle
 _MAX_ENTRIES = 20_000
 """How many files and folders are looked at, those near the top first."""
 _MAX_LEVELS = 60
-_MAX_NAMES = 100
 
 
 def find_protected(root: str, guards: PathGuards) -> list[str]:
@@ -39,33 +39,84 @@ def find_protected(root: str, guards: PathGuards) -> list[str]:
     return protected
 
 
-def protected_in(
-    root: str, folders: Iterable[str], guards: PathGuards
-) -> dict[str, tuple[int, int]]:
-    """The protected entries that are directly in these folders, with their identities."""
-    found: dict[str, tuple[int, int]] = {}
-    for folder in folders:
-        for name, is_folder in _entries(os.path.join(root, folder)):
-            path = os.path.join(folder, name)
-            if name != ".git" and _is_protected(root, path, is_folder, guards):
-                with suppress(OSError):
-                    status = os.lstat(os.path.join(root, path))
-                    found[path] = (status.st_dev, status.st_ino)
-    return found
+def protected_in(root: str, folders: Iterable[str], guards: PathGuards) -> list[str]:
+    """The protected entries that are directly in these folders."""
+    return [
+        path
+        for folder in folders
+        for name, is_folder in _entries(os.path.join(root, folder))
+        if name != ".git"
+        and _is_protected(root, path := os.path.join(folder, name), is_folder, guards)
+    ]
 
 
-def set_aside(root: str, path: str) -> str:
-    """Renames an entry so that no program takes it for what it was. Returns its new path.
+def identity(root: str, path: str) -> tuple[object, ...]:
+    """What tells an entry from a later one at its place; empty if there is none.
 
-    Raises `OSError` if that is not possible.
+    Nothing can be mounted in the place of a link, and a new one may get the number of the old. So
+    a link is known by its place, and by what it leads to in the end. Other entries are mounted
+    while a command runs, so no other gets their number.
     """
+    whole = os.path.join(root, path)
+    try:
+        found = os.lstat(whole)
+        if not stat.S_ISLNK(found.st_mode):
+            return found.st_dev, found.st_ino
+        text = os.readlink(whole)
+    except OSError:
+        return ()
+    end = os.path.realpath(whole)
+    try:
+        reached = os.stat(end)
+    except OSError:
+        return path, text, end
+    return path, text, end, reached.st_dev, reached.st_ino
+
+
+def links_below(root: str, folders: Iterable[str]) -> list[str]:
+    """The links in these folders and in the folders in them, those near the top first."""
+    links: list[str] = []
+    waiting, looked_at = deque(folders), 0
+    while waiting and looked_at < _MAX_ENTRIES:
+        folder = waiting.popleft()
+        try:
+            with os.scandir(os.path.join(root, folder)) as entries:
+                found = list(entries)
+        except OSError:
+            continue
+        looked_at += len(found)
+        for each in found:
+            path = os.path.join(folder, each.name)
+            if each.is_symlink():
+                links.append(path)
+            elif each.is_dir(follow_symlinks=False):
+                waiting.append(path)
+    return links
+
+
+def set_aside(root: str, path: str) -> tuple[str, str]:
+    """Renames an entry so that no program takes it for what it was.
+
+    Where a folder above the entry is a link, that is renamed instead. Returns what was renamed, and
+    its new path. Raises `OSError` if that is not possible.
+    """
+    path = _first_link(root, path)
     folder, name = os.path.split(path)
+    # A command could take a name that it can guess, and one with the old name could be too long.
+    new = f".set-aside-{secrets.token_hex(8)}"
     with folder_handle(os.path.join(root, folder)) as parent:
-        taken = set(os.listdir(os.path.join(root, folder)))
-        names = (f"{name}.set-aside{number or ''}" for number in range(_MAX_NAMES))
-        new = next(each for each in names if each not in taken)
         os.rename(name, new, src_dir_fd=parent, dst_dir_fd=parent)
-    return os.path.join(folder, new)
+    return path, os.path.join(folder, new)
+
+
+def _first_link(root: str, path: str) -> str:
+    if not os.path.isabs(path):
+        steps = path.split("/")
+        for count in range(1, len(steps)):
+            above = "/".join(steps[:count])
+            if os.path.islink(os.path.join(root, above)):
+                return above
+    return path
 
 
 def _is_protected(root: str, path: str, is_folder: bool, guards: PathGuards) -> bool:
