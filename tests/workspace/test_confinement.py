@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from sapwood.workspace import nested_repositories
 from sapwood.workspace.confinement import Confinement, Need
 from sapwood.workspace.permissions.guarded_paths import PathGuards
 from sapwood.workspace.programs import environment_for_tools
@@ -471,6 +472,41 @@ async def test_a_repository_in_the_workspace_is_protected_as_the_workspace_is(
     assert "Read-only file system" in said
     assert git(inner, "log", "--format=%s") == "x\n"
     project.person_runs_git(inner)
+
+
+_MANY = (
+    "mkdir -p many/{1..20}; for i in 1 2 3; do git init -q s$i; cd s$i;"
+    "git commit -q --allow-empty -m x; sha=$(git rev-parse HEAD); cd ..;"
+    "git update-index --add --cacheinfo 160000,$sha,s$i; %s > s$i/.git/config; done"
+)
+
+
+async def test_where_there_are_too_many_folders_git_still_enters_no_new_repository(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nested_repositories, "MAX_FOLDERS", 3)
+    config = f"printf '{project.evil()}'".replace("\n", "\\n").replace("\t", "\\t")
+    said = await project.run(_MANY % config)
+    assert "Not all folders were searched" in said
+    assert said.count("Renamed s") == 3
+    git(project.root, "status")
+    assert not project.marker.exists()
+
+
+async def test_where_there_are_too_many_folders_repositories_of_the_index_are_protected(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(5):
+        inner = repository(project.root / f"s{number}")
+        git(inner, "commit", "--quiet", "--allow-empty", "--message=one")
+    git(project.root, "add", ".")
+    monkeypatch.setattr(nested_repositories, "MAX_FOLDERS", 3)
+    config = f"printf '{project.evil()}'".replace("\n", "\\n").replace("\t", "\\t")
+    said = await project.run(f"for i in 0 1 2 3 4; do {config} > s$i/.git/config; done")
+    assert said.count("Read-only file system") == 5
+    assert "Renamed" not in said
+    git(project.root, "status")
+    assert not project.marker.exists()
 
 
 async def test_a_repository_that_a_command_makes_stays_if_it_runs_nothing(project: Project) -> None:

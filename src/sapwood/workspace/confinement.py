@@ -8,7 +8,7 @@ the same facts. Only a person can change them.
 
 import os
 from collections.abc import Collection, Generator, Iterable, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Literal
@@ -17,11 +17,16 @@ import msgspec
 from msgspec import Struct, structs
 
 from sapwood.private_files import replace_file, slug
+from sapwood.workspace.checkpoints.git_command import GitError
 from sapwood.workspace.command_cleanup import CommandCleanup
 from sapwood.workspace.git_folder import GitFolder, find_git_folder, git_change
 from sapwood.workspace.git_folder_guards import linked_hooks, read_only_in, require_no_links
 from sapwood.workspace.mount_points import MountPoint, mount_points
-from sapwood.workspace.nested_repositories import NestedRepositories
+from sapwood.workspace.nested_repositories import (
+    TOO_MANY_FOLDERS,
+    NestedRepositories,
+    linked_repositories,
+)
 from sapwood.workspace.permissions.guarded_paths import PathGuards
 from sapwood.workspace.protected_files import find_protected, links_below, protected_in
 from sapwood.workspace.safe_paths import ResolvedPath
@@ -109,6 +114,12 @@ class Confinement:
         self._keep(WorkspaceFacts(root, self._git(root)))
         self._nested.pop(root, None)
 
+    def unsearched(self, root: str) -> str:
+        """Why it is not known what a command made further down, in one sentence; else empty."""
+        _, finder = self._searched(root)
+        found = finder.last or finder.search()
+        return "" if found.is_complete else TOO_MANY_FOLDERS
+
     def has_network(self, needs: Collection[Need] = ()) -> bool:
         """Whether a command with these needs may use the network."""
         return self.sandbox.network or "network" in needs
@@ -121,7 +132,7 @@ class Confinement:
         root = place.root
         # Another command that ends meanwhile may replace them.
         facts, finder = self._searched(root)
-        nested = finder.search()
+        nested = _nested(facts, finder)
         repositories = _repositories_of(facts, nested)
         points = _read_only(root, facts.git, repositories) if "protected" not in needs else []
         require_no_links(points)
@@ -141,7 +152,7 @@ class Confinement:
             links = [link for each in repositories for link in linked_hooks(each.folder)]
             links += links_below(root, sorted(protected))
             protected |= set(nested)
-            git_folders = [each.folder for each in repositories]
+            git_folders = _with_worktree_of_index(facts, repositories)
             cleanup = CommandCleanup(
                 root, self._guards, folders, links, git_folders, finder, nested
             )
@@ -199,6 +210,30 @@ def _protected_paths(
     places = [f"{each}/" for each in (root, *git_folders)]
     paths |= {each for each in targets if each.startswith(tuple(places))}
     return sorted(each for each in paths if each not in git_folders and _is_plain(each))
+
+
+def _nested(facts: WorkspaceFacts, finder: NestedRepositories) -> list[str]:
+    """The repositories further down; those of the index too, if there are too many folders."""
+    found = finder.search()
+    if found.is_complete:
+        return list(found.paths)
+    linked: list[str] = []
+    own = _repositories_of(facts, found.paths)
+    for git_folder, worktree in _with_worktree_of_index(facts, own).items():
+        with suppress(GitError):  # git cannot enter what an index has that it cannot read
+            linked += linked_repositories(facts.root, git_folder, worktree)
+    return list(dict.fromkeys((*found.paths, *linked)))
+
+
+def _with_worktree_of_index(
+    facts: WorkspaceFacts, repositories: Iterable[_Repository]
+) -> dict[str, str]:
+    """The git folders, each with the folder where the paths of its index start."""
+    own = facts.git.folders
+    return {
+        each.folder: facts.git.within if each.folder in own else os.path.dirname(each.folder)
+        for each in repositories
+    }
 
 
 def _repositories_of(facts: WorkspaceFacts, nested: Iterable[str]) -> list[_Repository]:
