@@ -70,7 +70,9 @@ def identity(root: str, path: str) -> tuple[object, ...]:
         reached = os.stat(end)
     except OSError:
         return path, text, end
-    return path, text, end, reached.st_dev, reached.st_ino
+    # Commands cannot write elsewhere, and programs there may be updated meanwhile.
+    is_inside = end.startswith(f"{root}/")
+    return (path, text, end, *((reached.st_dev, reached.st_ino) if is_inside else ()))
 
 
 def links_below(root: str, folders: Iterable[str]) -> list[str]:
