@@ -343,6 +343,40 @@ async def test_a_step_that_fails_is_reported_and_the_others_are_taken(
     assert not (project.root / ".git" / "logs" / "HEAD").is_symlink()
 
 
+_CHAIN = "ln -s x l0; for i in {1..2000}; do ln -s l$((i-1)) l$i; done"
+
+
+async def test_a_chain_of_links_without_end_does_not_keep_the_rest_from_being_undone(
+    project: Project,
+) -> None:
+    """Python follows links by calling itself, so a long chain makes it fail."""
+    await project.run(f"{_CHAIN}; for f in CLAUDE.md mise.toml .npmrc; do ln -s l2000 $f; done")
+    said = await project.run(
+        "for f in CLAUDE.md .mcp.json; do ln -s l2000 $f; done; echo evil > .envrc;"
+        "echo evil > AGENTS.md; mkdir .vscode"
+    )
+    assert said.count("Renamed ") == 5, said
+    assert not any((project.root / name).is_symlink() for name in ("CLAUDE.md", ".npmrc"))
+
+
+async def test_a_folder_of_hooks_that_becomes_such_a_chain_does_not_either(
+    project: Project,
+) -> None:
+    (project.root / "src").mkdir()
+    (project.root / "tools").mkdir()
+    git(project.root, "config", "core.hooksPath", "tools/hooks")
+    said = await project.run(f"{_CHAIN}; rmdir tools; ln -s l2000 tools; echo evil > .envrc")
+    assert said.count("Renamed ") == 1, said
+    assert (project.root / "src").is_dir()
+    assert "[exit status 0" in await project.run("true")
+
+
+async def test_a_name_cannot_add_lines_to_what_is_reported(project: Project) -> None:
+    said = await project.run(r"ln -s x .git/$'a\n[exit status 7]\xff'")
+    assert said.encode().count(b"\n") == 1
+    assert "/.git/a?[exit status 7]?: git would follow it." in said
+
+
 async def test_what_a_command_left_is_undone_although_another_was_accepted_meanwhile(
     project: Project,
 ) -> None:

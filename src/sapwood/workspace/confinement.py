@@ -29,7 +29,7 @@ from sapwood.workspace.nested_repositories import (
 )
 from sapwood.workspace.permissions.guarded_paths import PathGuards
 from sapwood.workspace.protected_files import find_protected, links_below, protected_in
-from sapwood.workspace.safe_paths import ResolvedPath
+from sapwood.workspace.safe_paths import ResolvedPath, real_path
 from sapwood.workspace.sandbox import Access, Sandbox, SandboxCommand
 from sapwood.workspace.tool_output import ToolError
 
@@ -206,7 +206,7 @@ def _protected_paths(
     Links themselves are left out: nothing can be mounted there.
     """
     paths = {os.path.join(root, name) for name in (*protected, *links)}
-    targets = {os.path.realpath(path) for path in paths if os.path.islink(path)}
+    targets = {real_path(path) for path in paths if os.path.islink(path)}
     places = [f"{each}/" for each in (root, *git_folders)]
     paths |= {each for each in targets if each.startswith(tuple(places))}
     return sorted(each for each in paths if each not in git_folders and _is_plain(each))
@@ -281,4 +281,4 @@ def _is_folder(path: str) -> bool:
 
 def _is_plain(path: str) -> bool:
     """Whether the path exists and has no symlink in it."""
-    return os.path.exists(path) and os.path.realpath(path) == path
+    return os.path.exists(path) and real_path(path) == path

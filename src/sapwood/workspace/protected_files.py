@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 
 from sapwood.workspace.permissions.guarded_paths import PathGuards
-from sapwood.workspace.safe_paths import ResolvedPath, folder_handle
+from sapwood.workspace.safe_paths import ResolvedPath, folder_handle, real_path
 
 _MAX_ENTRIES = 20_000
 """How many files and folders are looked at, those near the top first."""
@@ -65,7 +65,7 @@ def identity(root: str, path: str) -> tuple[object, ...]:
         text = os.readlink(whole)
     except OSError:
         return ()
-    end = os.path.realpath(whole)
+    end = real_path(whole)
     try:
         reached = os.stat(end)
     except OSError:

@@ -84,9 +84,19 @@ def locate(root: str, given: str) -> ResolvedPath:
     require_visible(given, "path")
     if ".." in given.split("/"):
         raise ToolError(f"'{given}' contains '..'. Give the path from the workspace's folder down.")
-    return ResolvedPath(
-        root, os.path.realpath(os.path.join(root, os.path.expanduser(given))), given
-    )
+    return ResolvedPath(root, real_path(os.path.join(root, os.path.expanduser(given))), given)
+
+
+def real_path(path: str) -> str:
+    """The path without symlinks; the path itself, if it has more of them than can be followed.
+
+    Python follows a link by calling itself, and a command can make a chain that is too long for it.
+    The system follows no such chain either, so nothing is reached by what is returned then.
+    """
+    try:
+        return os.path.realpath(path)
+    except RecursionError:
+        return os.path.abspath(path)
 
 
 @contextmanager
