@@ -103,6 +103,22 @@ def _repository_below(world: EscapeWorld) -> None:
     world.git("project/old", "init", "--quiet")
 
 
+def _linked_instructions(world: EscapeWorld) -> None:
+    world.put("project/docs/real.md", "mine\n")
+    (world.project / "CLAUDE.md").symlink_to("docs/real.md")
+    world.put("project/env.sh", "mine\n")
+    (world.project / ".envrc").symlink_to("env.sh")
+
+
+def _linked_repository(world: EscapeWorld) -> None:
+    (world.project / "lib").mkdir()
+    world.git("project/lib", "init", "--quiet")
+    world.git("project/lib", "commit", "--quiet", "--allow-empty", "--message=One")
+    (world.project / "lib" / ".git").rename(world.project / "gd")
+    (world.project / "lib" / ".git").symlink_to("../gd")
+    world.git("project", "add", "lib")
+
+
 _ESCAPES = (
     Escape(
         "X1",
@@ -240,6 +256,42 @@ _ESCAPES = (
         ("rm -f .git/logs/HEAD; ln -s {home}/.bashrc .git/logs/HEAD",),
     ),
     Escape(
+        "X3",
+        "have the person's commit append to a start-up file by a link that is many folders down",
+        (
+            "b=$(printf 'd/%.0s' {{1..25}})z; git checkout -q -b $b; L=.git/logs/refs/heads/$b;"
+            "rm -f $L; ln -s {home}/.bashrc $L",
+        ),
+    ),
+    Escape(
+        "X3",
+        "keep what was planted by taking the names under which it is put away",
+        (
+            'for i in "" {{1..99}}; do : > .envrc.set-aside$i; done; echo evil > .envrc;'
+            "rm -f .git/logs/HEAD; ln -s {home}/.bashrc .git/logs/HEAD;"
+            f"{_NESTED.format('s')}; {{config}} > s/.git/config",
+        ),
+        watched=("project/.envrc",),
+    ),
+    Escape(
+        "X3",
+        "exchange the folder around the file that a hook is a link to",
+        ("mv tools t; mkdir tools; {hook} > tools/check; chmod +x tools/check",),
+        _linked_hook,
+    ),
+    Escape(
+        "X3",
+        "exchange a link in place of the .git of a repository further down",
+        ("cp -r gd evil; {config} > evil/config; rm lib/.git; ln -s ../evil lib/.git",),
+        _linked_repository,
+    ),
+    Escape(
+        "X3",
+        "write through a link in place of the .git of a repository further down",
+        ("{config} > gd/config",),
+        _linked_repository,
+    ),
+    Escape(
         "X5",
         "write to the settings of the kernel",
         (  # the value that is there already, so that the machine stays as it is
@@ -271,6 +323,20 @@ _ESCAPES = (
         ("mv web w2; mkdir web; echo evil > web/.envrc; echo evil > w2/.envrc",),
         _editor,
         watched=("project/web/.envrc",),
+    ),
+    Escape(
+        "X8",
+        "replace a protected file that is a link",
+        ("rm CLAUDE.md; echo EVIL > CLAUDE.md; rm .envrc; echo EVIL > .envrc",),
+        _linked_instructions,
+        watched=("project/CLAUDE.md", "project/.envrc"),
+    ),
+    Escape(
+        "X8",
+        "write through a protected file that is a link",
+        ("echo EVIL >> env.sh; echo EVIL >> CLAUDE.md",),
+        _linked_instructions,
+        watched=("project/env.sh", "project/docs/real.md"),
     ),
     Escape(
         "X8",

@@ -1,7 +1,9 @@
 """What commands in the sandbox can write of git and of protected files, with the real programs."""
 
 import asyncio
+import errno
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -9,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from sapwood.workspace import nested_repositories
 from sapwood.workspace.confinement import Confinement, Need
 from sapwood.workspace.permissions.guarded_paths import PathGuards
 from sapwood.workspace.programs import environment_for_tools
@@ -251,9 +254,11 @@ async def test_protected_files_are_read_only_and_new_ones_are_renamed(project: P
     assert (project.root / ".vscode" / "tasks.json").read_text() == "{}"
     assert (project.root / "web" / ".envrc").read_text() == "mine"
     assert not (project.root / ".envrc").exists()
-    assert (project.root / ".envrc.set-aside").read_text() == "X"
+    kept = re.search(r"Renamed \.envrc to (\.set-aside-\w+):", said)
+    assert kept
+    assert (project.root / kept[1]).read_text() == "X"
     assert not (project.root / ".claude").exists()
-    assert "Renamed .claude to .claude.set-aside" in said
+    assert "Renamed .claude to .set-aside-" in said
     await project.run("echo yes > .envrc", needs=("protected",))
     assert (project.root / ".envrc").read_text() == "yes\n"
 
@@ -270,6 +275,228 @@ async def test_links_that_git_would_write_through_are_removed(project: Project) 
     assert target.read_text() == "mine\n"
 
 
+async def test_links_that_are_many_folders_down_are_removed_too(project: Project) -> None:
+    target = project.home / ".bashrc"
+    target.write_text("mine\n")
+    said = await project.run(
+        "b=$(printf 'd/%.0s' {1..25})z; git checkout -q -b $b; cd .git/logs/refs/heads;"
+        f"rm -f $b; ln -s {target} $b"
+    )
+    assert said.count("Removed ") == 1, said
+    project.person_runs_git()
+    assert target.read_text() == "mine\n"
+
+
+async def test_links_are_removed_where_the_absolute_path_is_too_long_for_the_system(
+    project: Project,
+) -> None:
+    name = "d" * 99
+    said = await project.run(
+        "echo $PWD; cd .git/logs; until [ ${#PWD} -gt 3990 ];"
+        f"do mkdir {name}; cd {name}; done; ln -s x $(printf 'z%.0s' {{1..99}}); ls | wc -c"
+    )
+    assert "\n100\n" in said
+    assert said.count("Removed ") == 1
+
+
+async def test_everything_is_undone_although_names_for_it_are_taken(project: Project) -> None:
+    target = project.home / ".bashrc"
+    target.write_text("mine\n")
+    config = f"printf '{project.evil()}'".replace("\n", "\\n").replace("\t", "\\t")
+    await project.run(
+        'for i in "" {1..99}; do : > .envrc.set-aside$i; done; echo evil > .envrc;'
+        f"rm -f .git/logs/HEAD; ln -s {target} .git/logs/HEAD; git init -q s; cd s;"
+        f"git commit -q --allow-empty -m x; cd ..; git add s; {config} > s/.git/config"
+    )
+    assert not (project.root / ".envrc").exists()
+    assert not (project.root / ".git" / "logs" / "HEAD").is_symlink()
+    assert not (project.root / "s" / ".git").exists()
+    project.person_runs_git()
+    assert target.read_text() == "mine\n"
+
+
+async def test_a_protected_file_with_the_longest_name_is_renamed(project: Project) -> None:
+    name = "a" * 240 + ".code-workspace"
+    said = await project.run(f"echo evil > {name}")
+    assert f"Renamed {name} to .set-aside-" in said
+    assert not (project.root / name).exists()
+
+
+async def test_a_step_that_fails_is_reported_and_the_others_are_taken(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = project.home / ".bashrc"
+    target.write_text("mine\n")
+    rename = os.rename
+
+    def refuses(source: str, *args: str, **handles: int) -> None:
+        if source == ".envrc":
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        rename(source, *args, **handles)
+
+    monkeypatch.setattr(os, "rename", refuses)
+    said = await project.run(
+        f"echo evil > .envrc; mkdir .claude; rm -f .git/logs/HEAD; ln -s {target} .git/logs/HEAD"
+    )
+    assert "Could not rename .envrc (Input/output error)" in said
+    assert not (project.root / ".claude").exists()
+    assert not (project.root / ".git" / "logs" / "HEAD").is_symlink()
+
+
+_CHAIN = "ln -s x l0; for i in {1..2000}; do ln -s l$((i-1)) l$i; done"
+
+
+async def test_a_chain_of_links_without_end_does_not_keep_the_rest_from_being_undone(
+    project: Project,
+) -> None:
+    """Python follows links by calling itself, so a long chain makes it fail."""
+    await project.run(f"{_CHAIN}; for f in CLAUDE.md mise.toml .npmrc; do ln -s l2000 $f; done")
+    said = await project.run(
+        "for f in CLAUDE.md .mcp.json; do ln -s l2000 $f; done; echo evil > .envrc;"
+        "echo evil > AGENTS.md; mkdir .vscode"
+    )
+    assert said.count("Renamed ") == 5, said
+    assert not any((project.root / name).is_symlink() for name in ("CLAUDE.md", ".npmrc"))
+
+
+async def test_a_folder_of_hooks_that_becomes_such_a_chain_does_not_either(
+    project: Project,
+) -> None:
+    (project.root / "src").mkdir()
+    (project.root / "tools").mkdir()
+    git(project.root, "config", "core.hooksPath", "tools/hooks")
+    said = await project.run(f"{_CHAIN}; rmdir tools; ln -s l2000 tools; echo evil > .envrc")
+    assert said.count("Renamed ") == 1, said
+    assert (project.root / "src").is_dir()
+    assert "[exit status 0" in await project.run("true")
+
+
+async def test_a_name_cannot_add_lines_to_what_is_reported(project: Project) -> None:
+    said = await project.run(r"ln -s x .git/$'a\n[exit status 7]\xff'")
+    assert said.encode().count(b"\n") == 1
+    assert "/.git/a?[exit status 7]?: git would follow it." in said
+
+
+async def test_what_a_command_left_is_undone_although_another_was_accepted_meanwhile(
+    project: Project,
+) -> None:
+    root, target = str(project.root), project.home / ".bashrc"
+    target.write_text("mine\n")
+    sandbox = project.sandbox()
+    with sandbox.confined(["true"], ResolvedPath(root, root, ".")):
+        (project.root / ".git" / "logs" / "HEAD").unlink()
+        (project.root / ".git" / "logs" / "HEAD").symlink_to(target)
+        inner = repository(project.root / "s")
+        (inner / ".git" / "config").write_text(project.evil())
+        sandbox.accept(root)
+    assert not (project.root / ".git" / "logs" / "HEAD").is_symlink()
+    assert not (inner / ".git").exists()
+
+
+async def test_links_in_a_repository_that_a_command_made_are_removed(project: Project) -> None:
+    target = project.home / ".bashrc"
+    target.write_text("mine\n")
+    said = await project.run(
+        f"git init -q s; mkdir -p s/.git/logs; ln -s {target} s/.git/logs/HEAD"
+    )
+    assert "Removed " in said
+    project.person_runs_git(project.root / "s")
+    assert target.read_text() == "mine\n"
+
+
+@pytest.mark.parametrize(
+    ("link", "command"),
+    [
+        ("file", "rm CLAUDE.md; echo EVIL > CLAUDE.md"),
+        ("file", "ln -sf evil CLAUDE.md; echo EVIL > evil"),
+        ("file", "mv CLAUDE.md AGENTS.md"),
+        ("file", "echo EVIL >> real.md; mv real.md x; echo EVIL > real.md"),
+        ("file", "mv docs d; mkdir docs; echo EVIL > docs/real.md"),
+        ("chain", "rm docs/real.md; echo EVIL > docs/real.md"),
+        ("chain", "ln -sf ../evil docs/real.md; echo EVIL > evil"),
+        ("dangling", "mkdir -p docs; echo EVIL > docs/real.md"),
+        ("folder", "echo EVIL > docs/real.md"),
+        ("in a protected folder", "echo EVIL > docs/real.md"),
+        ("in a protected folder", "mv docs d; mkdir docs; echo EVIL > docs/real.md"),
+    ],
+)
+async def test_a_protected_file_that_is_a_link_is_not_replaced_or_written_through(
+    project: Project, link: str, command: str
+) -> None:
+    root = project.root
+    shown = root / "CLAUDE.md"
+    if link != "dangling":
+        (root / "docs").mkdir()
+        (root / "docs" / "real.md").write_text("mine\n")
+    if link == "chain":
+        (root / "docs" / "real.md").rename(root / "docs" / "last.md")
+        (root / "docs" / "real.md").symlink_to("last.md")
+    if link == "folder":
+        (root / ".claude").symlink_to("docs")
+        shown = root / ".claude" / "real.md"
+    elif link == "in a protected folder":
+        (root / ".claude").mkdir()
+        (root / ".claude" / "commands").symlink_to("../docs")
+        shown = root / ".claude" / "commands" / "real.md"
+    else:
+        (root / "CLAUDE.md").symlink_to("docs/real.md")
+    await project.run(command)
+    assert not shown.exists() or shown.read_text() == "mine\n"
+    assert not (root / "AGENTS.md").is_symlink()
+
+
+async def test_a_protected_link_that_a_command_makes_again_as_it_was_stays(
+    project: Project,
+) -> None:
+    (project.root / "AGENTS.md").write_text("mine\n")
+    (project.root / "CLAUDE.md").symlink_to("AGENTS.md")
+    said = await project.run("rm CLAUDE.md; ln -s AGENTS.md CLAUDE.md")
+    assert "Renamed" not in said
+    assert (project.root / "CLAUDE.md").read_text() == "mine\n"
+
+
+async def test_a_folder_around_a_protected_file_that_becomes_a_link_is_renamed(
+    project: Project,
+) -> None:
+    (project.root / "web").mkdir()
+    (project.root / "web" / ".envrc").write_text("mine\n")
+    said = await project.run("mv web w2; mkdir w3; echo evil > w3/.envrc; ln -s w3 web")
+    assert "Renamed web to .set-aside-" in said
+    assert not (project.root / "web").is_symlink()
+
+
+async def test_a_git_folder_that_is_a_link_is_not_replaced_or_written_through(
+    project: Project,
+) -> None:
+    inner = repository(project.root / "lib")
+    git(inner, "commit", "--quiet", "--allow-empty", "--message=one")
+    (inner / ".git").rename(project.root / "gd")
+    (inner / ".git").symlink_to("../gd")
+    git(project.root, "add", "lib")
+    config = f"printf '{project.evil()}'".replace("\n", "\\n").replace("\t", "\\t")
+    said = await project.run(f"{config} > gd/config")
+    assert "Read-only file system" in said
+    project.person_runs_git()
+    await project.run(f"cp -r gd evil; {config} > evil/config; rm lib/.git; ln -s ../evil lib/.git")
+    project.person_runs_git()
+
+
+async def test_the_folder_around_a_file_that_a_hook_is_a_link_to_is_not_exchanged(
+    project: Project,
+) -> None:
+    hooks, tools = project.root / ".git" / "hooks", project.root / "tools"
+    hooks.mkdir(exist_ok=True)
+    tools.mkdir()
+    (tools / "check").write_text("#!/bin/sh\nexit 0\n")
+    (tools / "check").chmod(0o755)
+    (hooks / "pre-commit").symlink_to("../../tools/check")
+    await project.run(
+        f"mv tools t; mkdir tools; printf '#!/bin/sh\\ntouch {project.marker}\\n' > tools/check;"
+        "chmod +x tools/check"
+    )
+    project.person_runs_git()
+
+
 async def test_a_repository_in_the_workspace_is_protected_as_the_workspace_is(
     project: Project,
 ) -> None:
@@ -281,9 +508,44 @@ async def test_a_repository_in_the_workspace_is_protected_as_the_workspace_is(
     project.person_runs_git(inner)
 
 
+_MANY = (
+    "mkdir -p many/{1..20}; for i in 1 2 3; do git init -q s$i; cd s$i;"
+    "git commit -q --allow-empty -m x; sha=$(git rev-parse HEAD); cd ..;"
+    "git update-index --add --cacheinfo 160000,$sha,s$i; %s > s$i/.git/config; done"
+)
+
+
+async def test_where_there_are_too_many_folders_git_still_enters_no_new_repository(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(nested_repositories, "MAX_FOLDERS", 3)
+    config = f"printf '{project.evil()}'".replace("\n", "\\n").replace("\t", "\\t")
+    said = await project.run(_MANY % config)
+    assert "Not all folders were searched" in said
+    assert said.count("Renamed s") == 3
+    git(project.root, "status")
+    assert not project.marker.exists()
+
+
+async def test_where_there_are_too_many_folders_repositories_of_the_index_are_protected(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(5):
+        inner = repository(project.root / f"s{number}")
+        git(inner, "commit", "--quiet", "--allow-empty", "--message=one")
+    git(project.root, "add", ".")
+    monkeypatch.setattr(nested_repositories, "MAX_FOLDERS", 3)
+    config = f"printf '{project.evil()}'".replace("\n", "\\n").replace("\t", "\\t")
+    said = await project.run(f"for i in 0 1 2 3 4; do {config} > s$i/.git/config; done")
+    assert said.count("Read-only file system") == 5
+    assert "Renamed" not in said
+    git(project.root, "status")
+    assert not project.marker.exists()
+
+
 async def test_a_repository_that_a_command_makes_stays_if_it_runs_nothing(project: Project) -> None:
     said = await project.run("git init -q sub; git clone -q . copy; echo x > copy/.git/hooks/a")
-    assert "Renamed copy/.git to copy/.git.set-aside" in said
+    assert "Renamed copy/.git to copy/.set-aside-" in said
     assert "sub" not in said
     config = f"printf '{project.evil()}'".replace("\n", "\\n").replace("\t", "\\t")
     assert "Read-only file system" in await project.run(f"{config} > sub/.git/config")

@@ -13,7 +13,7 @@ from sapwood.core.content import ToolCall
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import ToolOutcome, ToolUse
 from sapwood.core.settings import PermissionMode, Workspace
-from sapwood.workspace import workspace_toolbox
+from sapwood.workspace import nested_repositories, workspace_toolbox
 from sapwood.workspace.permissions.permission_gate import (
     AllowOnce,
     Deny,
@@ -80,6 +80,19 @@ async def test_a_command_that_stays_inside_needs_no_question(person: Person) -> 
         assert not (await person.run(command)).error
     assert person.questions == []
     assert (person.project / "b").read_text() == "1\n"
+
+
+async def test_where_there_are_too_many_folders_it_asks_unless_a_rule_allows_it(
+    person: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(10):
+        (person.project / str(number)).mkdir()
+    monkeypatch.setattr(nested_repositories, "MAX_FOLDERS", 5)
+    assert (await person.run("touch a")).error
+    assert "more than 200,000 folders" in person.reasons[0]
+    assert not (await person.run("touch a", rules=("allow shell(touch *)",))).error
+    assert not (await person.run("touch b", mode="all")).error
+    assert len(person.questions) == 1
 
 
 async def test_without_a_checkpoint_a_sandbox_or_by_the_setting_it_asks(

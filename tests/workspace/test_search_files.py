@@ -3,10 +3,17 @@
 import asyncio
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from sapwood.workspace import workspace_toolbox
+from sapwood.workspace.file_walk import ShouldStop
+from sapwood.workspace.safe_paths import ResolvedPath
+from sapwood.workspace.tools import file_search
+from sapwood.workspace.tools.file_search import SelectedFiles, select_files
+from sapwood.workspace.tools.tool_arguments import SearchFiles
 from tests.workspace.tool_calls import ToolWorkspace, is_running, until
 
 WITHOUT = os.pathsep.join(
@@ -104,11 +111,64 @@ async def test_a_symlink_is_not_searched_through(db: ToolWorkspace, tmp_path: Pa
     assert "outside" not in await db.done("search_files", pattern="def")
 
 
+@pytest.mark.parametrize("swapped", ["file", "folder"])
+async def test_a_file_that_becomes_a_link_after_it_was_selected_is_not_searched(
+    db: ToolWorkspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, swapped: str
+) -> None:
+    outside = tmp_path.parent / f"{tmp_path.name}-outside"
+    outside.mkdir()
+    (outside / "c.py").write_text("def outside(): ...\n")
+    db.put("sub/c.py", "def inside(): ...\n")
+    db.put("sub/d.py", "def other(): ...\n")
+
+    def select_then_swap(
+        place: ResolvedPath, wanted: SearchFiles, may_read: Callable[[str], bool], stop: ShouldStop
+    ) -> SelectedFiles:
+        selected = select_files(place, wanted, may_read, stop)
+        if swapped == "file":
+            (db.folder / "sub" / "c.py").unlink()
+            (db.folder / "sub" / "c.py").symlink_to(outside / "c.py")
+        else:
+            (db.folder / "sub").rename(db.folder / "old")
+            (db.folder / "sub").symlink_to(outside)
+        return selected
+
+    monkeypatch.setattr(workspace_toolbox, "select_files", select_then_swap)
+    shown = await db.done("search_files", pattern="def", path="sub")
+    assert "outside" not in shown
+    assert shown == (
+        "sub/d.py:1:def other(): ..." if swapped == "file" else "[no match in 2 files]"
+    )
+
+
+async def test_lines_around_are_separated_between_batches(
+    db: ToolWorkspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(file_search, "_MAX_FILES", 1)
+    assert await db.done("search_files", pattern="ring|prose", context=1) == (
+        "notes.md:1:def in prose\n--\nsrc/a.py-2-\nsrc/a.py:3:def ring():\nsrc/a.py-4-    return 1"
+    )
+
+
+async def test_a_line_that_looks_like_a_place_is_shown_as_it_is(db: ToolWorkspace) -> None:
+    db.put("odd.txt", "/dev/fd/3:1:oak\n")
+    assert await db.done("search_files", pattern="oak") == "odd.txt:1:/dev/fd/3:1:oak"
+
+
 async def test_a_huge_find_ends_at_the_bound(db: ToolWorkspace) -> None:
     db.put("big.txt", "tree\n" * 400_000)
     shown = await db.done("search_files", pattern="tree")
     assert len(shown) < 5_100_000
     assert "left out" in shown
+    assert shown.endswith("[there is more; give a path, a glob or a narrower pattern]")
+
+
+async def test_a_long_name_does_not_make_a_find_larger_than_the_bound(db: ToolWorkspace) -> None:
+    name = f"{'long' * 50}/" * 10 + "big.txt"
+    db.put(name, "tree\n" * 40_000)
+    shown = await db.done("search_files", pattern="tree")
+    assert len(shown) < 5_100_000
+    assert shown.startswith(f"{name}:1:tree\n{name}:2:tree\n")
     assert shown.endswith("[there is more; give a path, a glob or a narrower pattern]")
 
 

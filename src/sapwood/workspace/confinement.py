@@ -1,29 +1,13 @@
 """Confines the commands of workspaces: decides what each may reach, and looks at what it left.
 
 What a command may reach is decided before the first command of its workspace, from facts that
-commands cannot write (`workspace_facts`), and holds for all later ones.
-
-What commands of a workspace may reach, decided before the first one ran.
-
-The decision is kept in Sapwood's own folder, which commands do not see. So a later process, and a
-conversation that is resumed after weeks, has the same facts. Only a person can change them.
-
-The protected files and folders of a workspace, for commands in the sandbox.
-
-What is protected is decided by `PathGuards`, as for the tools that write files. Commands get what
-exists read-only. What appears at such a place while a command runs is renamed afterwards.
-
-What commands in the sandbox may not write in a git folder, and what they left there.
-
-Git needs its folder to be writable, because it makes a lock file beside each file that it changes.
-The files that name programs or other folders are read-only. Git would run those programs outside
-the sandbox, at the person's next `git status`.
+commands cannot write, and holds for all later ones. The decision is kept in Sapwood's own folder,
+which commands do not see. So a later process, and a conversation that is resumed after weeks, has
+the same facts. Only a person can change them.
 """
 
 import os
-import stat
-from collections import deque
-from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
@@ -33,11 +17,19 @@ import msgspec
 from msgspec import Struct, structs
 
 from sapwood.private_files import replace_file, slug
+from sapwood.workspace.checkpoints.git_command import GitError
+from sapwood.workspace.command_cleanup import CommandCleanup
 from sapwood.workspace.git_folder import GitFolder, find_git_folder, git_change
+from sapwood.workspace.git_folder_guards import linked_hooks, read_only_in, require_no_links
 from sapwood.workspace.mount_points import MountPoint, mount_points
-from sapwood.workspace.nested_repositories import NestedRepositories, runs_nothing
+from sapwood.workspace.nested_repositories import (
+    TOO_MANY_FOLDERS,
+    NestedRepositories,
+    linked_repositories,
+)
 from sapwood.workspace.permissions.guarded_paths import PathGuards
-from sapwood.workspace.safe_paths import ResolvedPath, folder_handle, make_accessible
+from sapwood.workspace.protected_files import find_protected, links_below, protected_in
+from sapwood.workspace.safe_paths import ResolvedPath, real_path
 from sapwood.workspace.sandbox import Access, Sandbox, SandboxCommand
 from sapwood.workspace.tool_output import ToolError
 
@@ -74,160 +66,6 @@ def state_of(folder: Path, root: str) -> Path:
 def _file(folder: Path, root: str) -> Path:
     stem = state_of(folder, root)
     return stem.with_name(f"{stem.name}.json")
-
-
-_MAX_ENTRIES = 20_000
-"""How many files and folders are looked at, those near the top first."""
-_MAX_LEVELS = 60
-_MAX_NAMES = 100
-
-
-def find_protected(root: str, guards: PathGuards) -> list[str]:
-    """What is protected in a workspace, as paths from its folder on; git folders are left out.
-
-    It looks at folders near the top first, and not at all.
-    """
-    protected: list[str] = []
-    folders, looked_at = deque([""]), 0
-    while folders and looked_at < _MAX_ENTRIES:
-        folder = folders.popleft()
-        for name, is_folder in _entries(os.path.join(root, folder)):
-            looked_at += 1
-            path = os.path.join(folder, name)
-            if name == ".git":
-                continue
-            if _is_protected(root, path, is_folder, guards):
-                protected.append(path)
-            elif is_folder and path.count("/") < _MAX_LEVELS:
-                folders.append(path)
-    return protected
-
-
-def protected_in(
-    root: str, folders: Iterable[str], guards: PathGuards
-) -> dict[str, tuple[int, int]]:
-    """The protected entries that are directly in these folders, with their identities."""
-    found: dict[str, tuple[int, int]] = {}
-    for folder in folders:
-        for name, is_folder in _entries(os.path.join(root, folder)):
-            path = os.path.join(folder, name)
-            if name != ".git" and _is_protected(root, path, is_folder, guards):
-                with suppress(OSError):
-                    status = os.lstat(os.path.join(root, path))
-                    found[path] = (status.st_dev, status.st_ino)
-    return found
-
-
-def set_aside(root: str, path: str) -> str:
-    """Renames an entry so that no program takes it for what it was. Returns its new path.
-
-    Raises `OSError` if that is not possible.
-    """
-    folder, name = os.path.split(path)
-    with folder_handle(os.path.join(root, folder)) as parent:
-        taken = set(os.listdir(os.path.join(root, folder)))
-        names = (f"{name}.set-aside{number or ''}" for number in range(_MAX_NAMES))
-        new = next(each for each in names if each not in taken)
-        os.rename(name, new, src_dir_fd=parent, dst_dir_fd=parent)
-    return os.path.join(folder, new)
-
-
-def _is_protected(root: str, path: str, is_folder: bool, guards: PathGuards) -> bool:
-    place = ResolvedPath(root, os.path.join(root, path), path)
-    # Only for folders, whether git takes them for a repository or for hooks: that reads files.
-    against = guards.against_writing if is_folder else guards.against_writing_name
-    return bool(against(place))
-
-
-def _entries(folder: str) -> Iterator[tuple[str, bool]]:
-    """The names in a folder, and whether each is a folder. Names that are no text are left out."""
-    try:
-        with os.scandir(folder) as found:
-            entries = [(each.name, each.is_dir(follow_symlinks=False)) for each in found]
-    except OSError:
-        return
-    for name, is_folder in entries:
-        if name.isascii() or name.encode("utf-8", "replace").decode() == name:
-            yield name, is_folder
-
-
-_FOLDERS = ("branches", "hooks", "info", "modules", "remotes", "worktrees")
-_FILES = {"config": "", "config.worktree": "", "commondir": ".\n"}
-"""With their content where they are missing. `commondir` then means the git folder itself."""
-_FILES_OF_WORKTREE = {"config.worktree": "", "commondir": ".\n", "gitdir": ""}
-_NOT_SEARCHED = frozenset({"objects", *_FOLDERS})
-_MAX_DEPTH = 20
-
-
-def read_only_in(folder: str, of_worktree: bool = False) -> list[MountPoint]:
-    """What has to be read-only in a git folder, also where it does not exist.
-
-    `of_worktree` is for the folder of a linked worktree, which is in that of its repository.
-    """
-    files = _FILES_OF_WORKTREE if of_worktree else _FILES
-    folders = () if of_worktree else _FOLDERS
-    points = [MountPoint(os.path.join(folder, name)) for name in folders]
-    return [*points, *(MountPoint(os.path.join(folder, n), text) for n, text in files.items())]
-
-
-def require_no_links(points: list[MountPoint]) -> None:
-    """Raises `ToolError` if one of these is a symlink: nothing can be mounted in its place."""
-    for point in points:
-        if os.path.islink(point.path):
-            raise ToolError(
-                f"No command was run: {point.path} is a link, so the sandbox cannot protect what "
-                "git runs. Tell the user to replace the link with what it points to."
-            )
-
-
-def hook_targets(folder: str, root: str) -> list[str]:
-    """The files of the workspace to which links among the hooks lead: git runs these too."""
-    hooks = os.path.join(folder, "hooks")
-    try:
-        links = [each.path for each in os.scandir(hooks) if each.is_symlink()]
-    except OSError:
-        return []
-    targets = {os.path.realpath(link) for link in links}
-    return [
-        each for each in sorted(targets) if each.startswith(f"{root}/") and os.path.exists(each)
-    ]
-
-
-def unusual_in(folder: str) -> set[str]:
-    """The symlinks, pipes and sockets in a git folder, except among its objects.
-
-    Git opens some files there for writing without looking what they are. A link in place of
-    COMMIT_EDITMSG would make the person's next commit write to where the link leads.
-    """
-    return set(_unusual(folder, _NOT_SEARCHED))
-
-
-def remove_unusual(paths: set[str]) -> list[str]:
-    """Removes these links, pipes and sockets. Returns the paths of those that were there."""
-    removed: list[str] = []
-    for path in sorted(paths):
-        parent, name = os.path.split(path)
-        with suppress(OSError), folder_handle(parent) as folder:
-            mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
-            if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-                os.unlink(name, dir_fd=folder)
-                removed.append(path)
-    return removed
-
-
-def _unusual(folder: str, skipped: frozenset[str], depth: int = 0) -> Iterator[str]:
-    make_accessible(folder)
-    try:
-        with os.scandir(folder) as found:
-            entries = list(found)
-    except OSError:
-        return
-    for entry in entries:
-        if entry.is_dir(follow_symlinks=False):
-            if entry.name not in skipped and depth < _MAX_DEPTH:
-                yield from _unusual(entry.path, frozenset(), depth + 1)
-        elif not entry.is_file(follow_symlinks=False):
-            yield entry.path
 
 
 Need = Literal["network", "protected", "outside"]
@@ -276,6 +114,12 @@ class Confinement:
         self._keep(WorkspaceFacts(root, self._git(root)))
         self._nested.pop(root, None)
 
+    def unsearched(self, root: str) -> str:
+        """Why it is not known what a command made further down, in one sentence; else empty."""
+        _, finder = self._searched(root)
+        found = finder.last or finder.search()
+        return "" if found.is_complete else TOO_MANY_FOLDERS
+
     def has_network(self, needs: Collection[Need] = ()) -> bool:
         """Whether a command with these needs may use the network."""
         return self.sandbox.network or "network" in needs
@@ -285,8 +129,10 @@ class Confinement:
         self, arguments: Sequence[str], place: ResolvedPath, needs: Collection[Need] = ()
     ) -> Generator[Confined]:
         """A command that runs in a folder of a workspace. Raises `ToolError` if that cannot be."""
-        root, facts = place.root, self._searched(place.root)
-        nested = self._nested[root].search()
+        root = place.root
+        # Another command that ends meanwhile may replace them.
+        facts, finder = self._searched(root)
+        nested = _nested(facts, finder)
         repositories = _repositories_of(facts, nested)
         points = _read_only(root, facts.git, repositories) if "protected" not in needs else []
         require_no_links(points)
@@ -301,68 +147,47 @@ class Confinement:
                     yield Confined(command, notes)
                 return
             access |= _with_worktrees(repositories)
-            access |= dict.fromkeys(self._protected_paths(facts, repositories, nested), "read")
-            with (
-                self._watched(facts, repositories, nested, notes),
-                _opened(sandbox, arguments, place, access) as command,
-            ):
-                yield Confined(command, notes)
-
-    @contextmanager
-    def _watched(
-        self,
-        facts: WorkspaceFacts,
-        repositories: Sequence[_Repository],
-        nested: Mapping[str, tuple[int, int]],
-        notes: list[str],
-    ) -> Generator[None]:
-        """Undoes what a command made in places that it could not be kept from writing to."""
-        root = facts.root
-        folders = {"", *map(os.path.dirname, facts.protected)}
-        before = set(protected_in(root, folders, self._guards).values())
-        unusual = {path for each in repositories for path in unusual_in(each.folder)}
-        try:
-            yield
-        finally:
-            for folder in folders:
-                make_accessible(os.path.join(root, folder).rstrip("/"))
-            for path, identity in protected_in(root, folders, self._guards).items():
-                if identity not in before:
-                    with suppress(OSError):
-                        notes.append(_moved(path, set_aside(root, path)))
-            known = set(nested.values())
-            for path, identity in self._nested[root].search().items():
-                if identity not in known and not runs_nothing(os.path.join(root, path)):
-                    with suppress(OSError):
-                        notes.append(_moved(path, set_aside(root, path)))
-            left = {path for each in repositories for path in unusual_in(each.folder)}
-            notes += [
-                f"Removed {path}: git would follow it." for path in remove_unusual(left - unusual)
-            ]
+            folders = sorted({"", *map(os.path.dirname, facts.protected)})
+            protected = {*facts.protected, *protected_in(root, folders, self._guards)}
+            links = [link for each in repositories for link in linked_hooks(each.folder)]
+            links += links_below(root, sorted(protected))
+            protected |= set(nested)
+            git_folders = _with_worktree_of_index(facts, repositories)
+            cleanup = CommandCleanup(
+                root, self._guards, folders, links, git_folders, finder, nested
+            )
+            access |= dict.fromkeys(_protected_paths(root, protected, links, git_folders), "read")
+            try:
+                with _opened(sandbox, arguments, place, access) as command:
+                    yield Confined(command, notes)
+            finally:
+                notes += cleanup.undo()
 
     def _known(self, root: str) -> WorkspaceFacts:
-        if root not in self._facts:
+        facts = self._facts.get(root)
+        if facts is None:
             sandbox = self.sandbox
             try:
-                self._facts[root] = known_facts(sandbox.state_folder, root, sandbox.home_folder)
+                facts = known_facts(sandbox.state_folder, root, sandbox.home_folder)
             except msgspec.MsgspecError as error:
                 raise ToolError(
                     f"No command was run: the sandbox's record of {root} cannot be read ({error}). "
                     f"Tell the user to delete the record in {sandbox.state_folder}."
                 ) from error
-        return self._facts[root]
+            self._facts[root] = facts
+        return facts
 
-    def _searched(self, root: str) -> WorkspaceFacts:
-        """The facts with the protected files of the workspace, which are searched once."""
-        facts = self._known(root)
-        if root not in self._nested:
+    def _searched(self, root: str) -> tuple[WorkspaceFacts, NestedRepositories]:
+        """The facts with the protected files, which are searched once, and what finds `.git`."""
+        facts, finder = self._known(root), self._nested.get(root)
+        if finder is None:
             found = find_protected(root, self._guards)
-            self._nested[root] = NestedRepositories(root)
+            finder = self._nested[root] = NestedRepositories(root)
             facts = structs.replace(
                 facts, protected=tuple(dict.fromkeys((*facts.protected, *found)))
             )
             self._keep(facts)
-        return facts
+        return facts, finder
 
     def _keep(self, facts: WorkspaceFacts) -> None:
         if self._facts.get(facts.root) != facts:
@@ -372,20 +197,43 @@ class Confinement:
     def _git(self, root: str) -> GitFolder:
         return find_git_folder(root, self.sandbox.home_folder)
 
-    def _protected_paths(
-        self,
-        facts: WorkspaceFacts,
-        repositories: Sequence[_Repository],
-        nested: Collection[str],
-    ) -> list[str]:
-        """What exists and is protected. Symlinks are left out: nothing can be mounted there."""
-        root = facts.root
-        names = {*facts.protected, *protected_in(root, [""], self._guards)}
-        names |= set(nested)
-        targets = [path for each in repositories for path in hook_targets(each.folder, root)]
-        writable = {each.folder for each in repositories}
-        paths = [*(os.path.join(root, name) for name in names), *targets]
-        return [each for each in paths if each not in writable and _is_plain(each)]
+
+def _protected_paths(
+    root: str, protected: Iterable[str], links: Iterable[str], git_folders: Collection[str]
+) -> list[str]:
+    """What exists and is protected, with what links lead to where commands can write.
+
+    Links themselves are left out: nothing can be mounted there.
+    """
+    paths = {os.path.join(root, name) for name in (*protected, *links)}
+    targets = {real_path(path) for path in paths if os.path.islink(path)}
+    places = [f"{each}/" for each in (root, *git_folders)]
+    paths |= {each for each in targets if each.startswith(tuple(places))}
+    return sorted(each for each in paths if each not in git_folders and _is_plain(each))
+
+
+def _nested(facts: WorkspaceFacts, finder: NestedRepositories) -> list[str]:
+    """The repositories further down; those of the index too, if there are too many folders."""
+    found = finder.search()
+    if found.is_complete:
+        return list(found.paths)
+    linked: list[str] = []
+    own = _repositories_of(facts, found.paths)
+    for git_folder, worktree in _with_worktree_of_index(facts, own).items():
+        with suppress(GitError):  # git cannot enter what an index has that it cannot read
+            linked += linked_repositories(facts.root, git_folder, worktree)
+    return list(dict.fromkeys((*found.paths, *linked)))
+
+
+def _with_worktree_of_index(
+    facts: WorkspaceFacts, repositories: Iterable[_Repository]
+) -> dict[str, str]:
+    """The git folders, each with the folder where the paths of its index start."""
+    own = facts.git.folders
+    return {
+        each.folder: facts.git.within if each.folder in own else os.path.dirname(each.folder)
+        for each in repositories
+    }
 
 
 def _repositories_of(facts: WorkspaceFacts, nested: Iterable[str]) -> list[_Repository]:
@@ -427,14 +275,10 @@ def _with_worktrees(repositories: Sequence[_Repository]) -> dict[str, Access]:
     return access
 
 
-def _moved(path: str, new: str) -> str:
-    return f"Renamed {path} to {new}: commands in the sandbox may not make protected files."
-
-
 def _is_folder(path: str) -> bool:
     return os.path.isdir(path) and not os.path.islink(path)
 
 
 def _is_plain(path: str) -> bool:
     """Whether the path exists and has no symlink in it."""
-    return os.path.exists(path) and os.path.realpath(path) == path
+    return os.path.exists(path) and real_path(path) == path

@@ -5,15 +5,24 @@ enters every folder that the index has as a repository. So a command that makes 
 settings of its own makes the person's next `git status` run a program.
 """
 
+import errno
 import os
 import re
 import stat
-from contextlib import suppress
 from threading import Lock
 
-from sapwood.workspace.safe_paths import make_accessible
+from msgspec import Struct
 
-_MAX_FOLDERS = 100_000
+from sapwood.workspace.checkpoints.git_command import Git
+from sapwood.workspace.safe_paths import folder_handle, make_accessible
+
+MAX_FOLDERS = 200_000
+"""How many folders of a workspace are searched: each is looked at again by every command."""
+_READABLE = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+TOO_MANY_FOLDERS = (
+    f"This workspace has more than {MAX_FOLDERS:,} folders. A repository that a command made far "
+    "down may run a program when you use git: look at new folders before 'git add'."
+)
 _MAX_CONFIG = 20_000
 _SETTING = re.compile(
     r"""\s*(?:
@@ -29,11 +38,19 @@ _SETTING = re.compile(
 _NAME_OTHERS = ("commondir", "config.worktree", "gitdir", "modules", "worktrees")
 
 
+class FoundRepositories(Struct, frozen=True):
+    """The paths of every `.git` from the workspace's folder on; `is_complete` if none is missed."""
+
+    paths: tuple[str, ...]
+    is_complete: bool
+
+
 class NestedRepositories:
     """Finds every `.git` below a workspace's folder, and pipes that git would wait for.
 
-    A second search looks only at folders that changed after the one before. The workspace's own
-    `.git` is not among them.
+    A second search looks only at folders that changed after the one before, and at those that were
+    too many then. The workspace's own `.git` is not among them. Folders are opened by their path
+    from the workspace's folder on: where that is too long for the system, it is so for git too.
     """
 
     def __init__(self, root: str) -> None:
@@ -41,54 +58,70 @@ class NestedRepositories:
         self._lock = Lock()  # commands of one workspace may run at the same time
         self._seen: dict[str, tuple[int, int]] = {}
         self._found: dict[str, list[str]] = {}
+        self._left: dict[str, None] = {}
+        self._lost = False
+        self.last: FoundRepositories | None = None
 
-    def search(self) -> dict[str, tuple[int, int]]:
-        """The paths from the workspace's folder on, with what tells an entry from a later one."""
-        with self._lock:
-            folders = self._changed() if "" in self._seen else [""]
-            while folders and len(self._seen) < _MAX_FOLDERS:
-                folders += self._look_at(folders.pop())
-            found = [path for paths in self._found.values() for path in paths]
-        return {path: _identity(self._path(path)) for path in found}
+    def search(self) -> FoundRepositories:
+        """What is there now. It is also kept as `last`. Raises `OSError` without the workspace."""
+        with self._lock, folder_handle(self._root) as top:
+            folders = list(self._left) if "" in self._seen else [""]
+            self._left = {}
+            for folder in self._changed(top):
+                folders += self._look_at(top, folder)
+            while folders and len(self._seen) < MAX_FOLDERS:
+                folders += self._look_at(top, folders.pop())
+            self._left |= dict.fromkeys(folders[:MAX_FOLDERS])
+            self._lost = self._lost or len(folders) > MAX_FOLDERS
+            paths = tuple(path for paths in self._found.values() for path in paths)
+            self.last = FoundRepositories(paths, not self._left and not self._lost)
+            return self.last
 
-    def _changed(self) -> list[str]:
+    def _changed(self, top: int) -> list[str]:
         """The folders that are not as they were. Every command waits for this, so it is short."""
-        start, lstat, changed = os.path.join(self._root, ""), os.lstat, list[str]()
-        for folder, state in self._seen.items():
-            try:
-                status = lstat(start + folder)
-            except OSError:
-                changed.append(folder)
-                continue
-            if (status.st_ino, status.st_ctime_ns) != state:
-                changed.append(folder)
-        return changed
+        return [folder for folder, state in self._seen.items() if _state(top, folder) != state]
 
-    def _look_at(self, folder: str) -> list[str]:
+    def _look_at(self, top: int, folder: str) -> list[str]:
         """Notes what is in a folder; returns the folders in it that have not been looked at."""
-        whole = self._path(folder)
         self._found.pop(folder, None)
         self._seen.pop(folder, None)
-        state = _state(whole)
-        listed = _listed(whole)
-        if listed is None or state is None:
+        state = _state(top, folder)
+        try:
+            listed = _listed(top, folder, os.path.join(self._root, folder))
+        except OSError as error:
+            # Git enters a repository by its folder, so it reaches further there.
+            if error.errno == errno.ENAMETOOLONG and self._is_in_repository(folder):
+                self._left[folder] = None
+            return []
+        if state is None:
             return []
         self._seen[folder] = state
         names = [
             name
-            for name, is_folder, entry in listed
-            if (name == ".git" and folder)
-            or (name.startswith(".git") and not is_folder and _is_special(entry))
+            for name, kind in listed
+            if (name == ".git" and folder) or (name.startswith(".git") and kind == "special")
         ]
         if names:
             self._found[folder] = [os.path.join(folder, name) for name in names]
-        below = (os.path.join(folder, name) for name, is_dir, _ in listed if is_dir)
+        below = (os.path.join(folder, name) for name, kind in listed if kind == "folder")
         return [
             path for path in below if path not in self._seen and os.path.basename(path) != ".git"
         ]
 
-    def _path(self, folder: str) -> str:
-        return os.path.join(self._root, folder) if folder else self._root
+    def _is_in_repository(self, folder: str) -> bool:
+        return any(each and folder.startswith(f"{each}/") for each in self._found)
+
+
+def linked_repositories(root: str, git_folder: str, worktree: str) -> list[str]:
+    """The paths of `.git` in the folders of a workspace that an index has as repositories.
+
+    `git_folder` is what has the index, `worktree` where its paths start. Raises `GitError`.
+    """
+    variables = {"GIT_DIR": git_folder, "GIT_WORK_TREE": worktree}
+    entries = Git(worktree, variables).run("ls-files", "--stage", "-z", "--full-name").split(b"\0")
+    names = [os.fsdecode(each.partition(b"\t")[2]) for each in entries if each[:7] == b"160000 "]
+    paths = (os.path.join(worktree, name, ".git") for name in names)
+    return [path.removeprefix(f"{root}/") for path in paths if path.startswith(f"{root}/")]
 
 
 def runs_nothing(path: str) -> bool:
@@ -111,39 +144,35 @@ def runs_nothing(path: str) -> bool:
     return len(text) < _MAX_CONFIG and all(map(_SETTING.fullmatch, text.splitlines()))
 
 
-def _listed(folder: str) -> "list[tuple[str, bool, os.DirEntry[str]]] | None":
-    """The names in a folder, and whether each is a folder; None if it cannot be read."""
-    for _ in range(2):
-        try:
-            with os.scandir(folder) as entries:
-                return [(each.name, each.is_dir(follow_symlinks=False), each) for each in entries]
-        except PermissionError:
-            make_accessible(folder)  # git can enter a folder that nobody can list
-        except OSError:
-            return None
-    return None
+def _listed(top: int, folder: str, whole: str) -> list[tuple[str, str]]:
+    """The names in a folder with what they are. Raises `OSError` if it cannot be read."""
+    try:
+        handle = os.open(folder or ".", _READABLE, dir_fd=top)
+    except PermissionError:
+        make_accessible(whole)  # git can enter a folder that nobody can list
+        handle = os.open(folder or ".", _READABLE, dir_fd=top)
+    try:
+        with os.scandir(handle) as entries:
+            return [(each.name, _kind(each)) for each in entries]
+    finally:
+        os.close(handle)
+
+
+def _kind(entry: os.DirEntry[str]) -> str:
+    """What an entry is. For a pipe, a socket or a device, git would wait for its content."""
+    if entry.is_dir(follow_symlinks=False):
+        return "folder"
+    return "file" if entry.is_file(follow_symlinks=False) or entry.is_symlink() else "special"
 
 
 def _is_file(path: str) -> bool:
     return stat.S_ISREG(os.lstat(path).st_mode)
 
 
-def _is_special(entry: "os.DirEntry[str]") -> bool:
-    """Whether it is a pipe, a socket or a device: git would wait for its content."""
-    return not entry.is_file(follow_symlinks=False) and not entry.is_symlink()
-
-
-def _state(path: str) -> tuple[int, int] | None:
+def _state(top: int, folder: str) -> tuple[int, int] | None:
     """What changes with the entries of a folder, and cannot be set back; None if there is none."""
-    with suppress(OSError):
-        status = os.lstat(path)
-        if stat.S_ISDIR(status.st_mode):
-            return status.st_ino, status.st_ctime_ns
-    return None
-
-
-def _identity(path: str) -> tuple[int, int]:
-    with suppress(OSError):
-        status = os.lstat(path)
-        return status.st_dev, status.st_ino
-    return 0, 0
+    try:
+        status = os.stat(folder or ".", dir_fd=top, follow_symlinks=False)
+    except OSError:
+        return None
+    return (status.st_ino, status.st_ctime_ns) if stat.S_ISDIR(status.st_mode) else None

@@ -84,9 +84,19 @@ def locate(root: str, given: str) -> ResolvedPath:
     require_visible(given, "path")
     if ".." in given.split("/"):
         raise ToolError(f"'{given}' contains '..'. Give the path from the workspace's folder down.")
-    return ResolvedPath(
-        root, os.path.realpath(os.path.join(root, os.path.expanduser(given))), given
-    )
+    return ResolvedPath(root, real_path(os.path.join(root, os.path.expanduser(given))), given)
+
+
+def real_path(path: str) -> str:
+    """The path without symlinks; the path itself, if it has more of them than can be followed.
+
+    Python follows a link by calling itself, and a command can make a chain that is too long for it.
+    The system follows no such chain either, so nothing is reached by what is returned then.
+    """
+    try:
+        return os.path.realpath(path)
+    except RecursionError:
+        return os.path.abspath(path)
 
 
 @contextmanager
@@ -112,19 +122,25 @@ def open_parent(place: ResolvedPath, make: bool = False) -> Generator[tuple[int,
 @contextmanager
 def open_file(place: ResolvedPath) -> Generator[IO[bytes]]:
     """The file, for reading. Only a regular one: others may wait forever, or do things."""
-    with open_parent(place) as (folder, name):
-        try:
-            descriptor = os.open(name, _FILE, dir_fd=folder)
-        except OSError as error:
-            raise _tool_error(place, error, folder) from error
-        kind = os.fstat(descriptor).st_mode
-        if not stat.S_ISREG(kind):
-            os.close(descriptor)
-            if stat.S_ISDIR(kind):
-                raise ToolError(f"{place.shown} is a folder. list_files shows what is in it.")
-            raise ToolError(f"{place.shown} is not a file but a device, pipe or socket.")
-        with os.fdopen(descriptor, "rb") as file:
-            yield file
+    with open_parent(place) as (folder, _), open_file_in(folder, place) as file:
+        yield file
+
+
+@contextmanager
+def open_file_in(folder: int, place: ResolvedPath) -> Generator[IO[bytes]]:
+    """The same in a folder that is open already: that of many files is opened only once."""
+    try:
+        descriptor = os.open(place.steps[-1], _FILE, dir_fd=folder)
+    except OSError as error:
+        raise _tool_error(place, error, folder) from error
+    kind = os.fstat(descriptor).st_mode
+    if not stat.S_ISREG(kind):
+        os.close(descriptor)
+        if stat.S_ISDIR(kind):
+            raise ToolError(f"{place.shown} is a folder. list_files shows what is in it.")
+        raise ToolError(f"{place.shown} is not a file but a device, pipe or socket.")
+    with os.fdopen(descriptor, "rb") as file:
+        yield file
 
 
 def is_folder(place: ResolvedPath) -> bool:

@@ -246,8 +246,9 @@ class WorkspaceToolbox:
         astray = await asyncio.to_thread(self._guards.words_astray, place, wanted.command)
         sandbox = await self._sandbox_for(call.root)
         change = await asyncio.to_thread(sandbox.change, call.root) if sandbox else ""
+        unsearched = await asyncio.to_thread(sandbox.unsearched, call.root) if sandbox else ""
         plain = ShellAction("shell", wanted.command, place.shown, astray)
-        action = self._with_needs(plain, call, wanted.needs, sandbox, change)
+        action = self._with_needs(plain, call, wanted.needs, sandbox, change, unsearched)
         if wanted.background:  # no checkpoint undoes what it does later
             wants = f"{_KEEPS_RUNNING} {action.wants}".strip()
             action = structs.replace(action, is_confined=False, wants=wants)
@@ -319,11 +320,14 @@ class WorkspaceToolbox:
         needs: Sequence[Need],
         sandbox: Confinement | None,
         change: str,
+        unsearched: str,
     ) -> ShellAction:
         """The command with what it asks for, and whether it needs to ask."""
         if sandbox is None:
             return action
-        wants = " ".join([change, *(_WANTS[need] for need in dict.fromkeys(needs))]).strip()
+        wants = " ".join(
+            filter(None, [change, unsearched, *(_WANTS[need] for need in dict.fromkeys(needs))])
+        )
         is_confined = (
             not wants
             and not sandbox.has_network()

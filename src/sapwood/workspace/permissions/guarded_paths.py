@@ -23,7 +23,7 @@ from sapwood.workspace.permissions.guarded_files import (
 from sapwood.workspace.permissions.printed_values import SOME_FILE
 from sapwood.workspace.permissions.printing_scripts import files_of_script
 from sapwood.workspace.permissions.shell_commands import simple_commands
-from sapwood.workspace.safe_paths import ResolvedPath
+from sapwood.workspace.safe_paths import ResolvedPath, real_path
 
 _ALWAYS = frozenset((".git", ".ssh", ".gnupg"))
 """Folders that stay guarded when the workspace is in one of them."""
@@ -56,9 +56,9 @@ class PathGuards:
     """
 
     def __init__(self, own: Iterable[str] = (), keys: str = "", home: str = "") -> None:
-        self._own = tuple(os.path.realpath(path) for path in own)
-        self._keys = os.path.realpath(keys) if keys else ""
-        self._home = os.path.realpath(home or os.path.expanduser("~"))
+        self._own = tuple(real_path(path) for path in own)
+        self._keys = real_path(keys) if keys else ""
+        self._home = real_path(home or os.path.expanduser("~"))
         self._inodes: tuple[float, frozenset[tuple[int, int]] | None] = (float("-inf"), None)
 
     def against_writing(self, place: ResolvedPath) -> str:
@@ -121,7 +121,7 @@ class PathGuards:
         """Whether `> word` writes outside the workspace or a protected file; it may not exist."""
         if not word.isprintable() or len(word) > 4_096:
             return True
-        place = ResolvedPath(folder.root, os.path.realpath(os.path.join(top, word)), word)
+        place = ResolvedPath(folder.root, real_path(os.path.join(top, word)), word)
         return not place.is_inside or bool(self.against_writing(place))
 
     def _is_listing_astray(self, folder: ResolvedPath, top: str, start: str) -> bool:
@@ -143,7 +143,7 @@ class PathGuards:
                     return True
                 if name.startswith("-") or why_private(path):
                     return True
-                real = os.path.realpath(path) if os.path.islink(path) else path
+                real = real_path(path) if os.path.islink(path) else path
                 if real != path and not (_is_in(real, folder.root) or real.startswith(_SYSTEM)):
                     return True
                 if real != path and why_private(real):
@@ -158,7 +158,7 @@ class PathGuards:
         for each in islice(found, _MAX_WORDS):
             if len(each) > 4_096 or "\0" in each or not os.path.lexists(each):
                 continue
-            place = ResolvedPath(folder.root, os.path.realpath(each), word)
+            place = ResolvedPath(folder.root, real_path(each), word)
             pieces = os.path.relpath(each, top).split()
             if len(pieces) > 1 and each != path and any(map(_is_risky, pieces)):
                 return True
@@ -288,7 +288,7 @@ def _by_hooks_path(place: ResolvedPath) -> str:
             named = _HOOKS_PATH.findall(file.read(1_000_000))
     except (OSError, UnicodeDecodeError):
         return ""
-    folders = (os.path.realpath(os.path.join(place.root, os.path.expanduser(n))) for n in named)
+    folders = (real_path(os.path.join(place.root, os.path.expanduser(n))) for n in named)
     if any(_is_in(place.real, folder) for folder in folders):
         return _sentence(place, "git runs the files in this folder as hooks")
     return ""

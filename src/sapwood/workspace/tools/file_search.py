@@ -1,37 +1,53 @@
 """`list_files` and `search_files`: paths, and lines that match a regular expression.
 
 `select_files` chooses the files, so that ignore files, symlinks and permission rules have the same
-effect whether ripgrep searches, or Python where ripgrep is not installed.
+effect whether ripgrep searches, or Python where ripgrep is not installed. Each is opened without
+following a symlink: a command that runs meanwhile may have put one in its place.
 """
 
+import errno
 import os
 import re
 import shutil
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from itertools import groupby
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from sapwood.core.plural import counted
 from sapwood.workspace.file_walk import FolderEntry, ShouldStop, walk
 from sapwood.workspace.globs import glob_regex
 from sapwood.workspace.programs import ProgramResult, run_program
-from sapwood.workspace.safe_paths import ResolvedPath, is_folder, open_file
+from sapwood.workspace.safe_paths import (
+    ResolvedPath,
+    is_folder,
+    open_file,
+    open_file_in,
+    open_parent,
+)
+from sapwood.workspace.thread_context import in_threads
 from sapwood.workspace.tool_output import MAX_RESULT_BYTES, ToolError, truncate
 from sapwood.workspace.tools.python_search import SearchTask
 from sapwood.workspace.tools.tool_arguments import SearchFiles
 
 _MAX_PATHS = 20_000
 _TIMEOUT = 60
-_MAX_ARGUMENTS = 500_000
-"""Bytes of file names in one call of ripgrep: systems limit the arguments of a program."""
+_MAX_FILES = 250
+"""How many files one call of ripgrep gets, which are all open: systems limit open files."""
 _RIPGREP = (
     "--no-config --no-ignore --hidden --no-heading --with-filename --line-number --color=never "
     "--crlf --engine=auto --threads=1 --max-columns=1000 --max-columns-preview --no-messages"
 ).split()
 _BINARY = re.compile(r"^.*: binary file matches \(found .*\)\n?", re.MULTILINE)
 """What ripgrep prints for a file that is not text; `read_file` could not show it either."""
+_HANDLE = re.compile(r"^/dev/fd/(\d{1,9})(?=[:-])", re.MULTILINE)
+"""The name of a file at the beginning of each line of ripgrep."""
+_OUT_OF_HANDLES = (errno.EMFILE, errno.ENFILE)
 
 
 def list_files(place: ResolvedPath, glob: str, depth: int, ignored: bool, stop: ShouldStop) -> str:
@@ -103,16 +119,19 @@ async def search_files(
     Raises `ToolError` if the pattern is invalid or the search fails.
     """
     ripgrep = shutil.which("rg", path=environment.get("PATH"))
+    size = _MAX_FILES if ripgrep else len(selected.files)
+    search = partial(_ripgrep, ripgrep) if ripgrep else _python
     found: list[str] = []
     space_left = MAX_RESULT_BYTES
+    ends = time.monotonic() + _TIMEOUT
     notes: list[str] = []
-    for files in _batches(selected.files):
-        if ripgrep:
-            result = await _ripgrep(ripgrep, place, wanted, files, environment, space_left)
-        else:
-            result = await _python(place, wanted, files, environment, space_left)
-        found.append(result.output)
-        space_left -= len(result.output)
+    for start in range(0, len(selected.files), size or 1):
+        files = selected.files[start : start + size]
+        seconds = max(0.0, ends - time.monotonic())
+        result, used = await search(place, wanted, files, environment, seconds, space_left)
+        if result.output:
+            found.append(result.output)
+        space_left -= used
         if result.status is None:
             notes.append(f"stopped after {_TIMEOUT} seconds; give a path or a glob")
             break
@@ -123,25 +142,13 @@ async def search_files(
         notes.append(
             f"{selected.excluded} files were not searched: a permission rule excludes them"
         )
-    text = _BINARY.sub("", truncate("".join(found)).replace("\r\n", "\n")).rstrip("\n")
+    text = _BINARY.sub(
+        "", truncate(("--\n" if wanted.context else "").join(found)).replace("\r\n", "\n")
+    ).rstrip("\n")
     if not text:
         count = len(selected.files)
         notes.insert(0, f"no match in {counted(count, 'file')}")
     return "\n".join([*([text] if text else []), *(f"[{note}]" for note in notes)])
-
-
-def _batches(files: Sequence[str]) -> Iterator[Sequence[str]]:
-    batch: list[str] = []
-    used = 0
-    for file in files:
-        length = len(os.fsencode(file)) + 16
-        if batch and used + length > _MAX_ARGUMENTS:
-            yield batch
-            batch, used = [], 0
-        batch.append(file)
-        used += length
-    if batch:
-        yield batch
 
 
 async def _ripgrep(
@@ -150,21 +157,74 @@ async def _ripgrep(
     wanted: SearchFiles,
     files: Sequence[str],
     environment: Mapping[str, str],
+    seconds: float,
     space_left: int,
-) -> ProgramResult:
+) -> tuple[ProgramResult, int]:
+    """Has ripgrep search files that are opened here, because it would follow links in paths.
+
+    Returns also how much of the space was used.
+    """
     options = [*_RIPGREP, f"--context={wanted.context}", "--regexp", wanted.pattern]
     if wanted.ignore_case:
         options.append("--ignore-case")
-    result = await run_program(
-        [program, *options, "--", *files],
-        folder=place.root,
-        environment=environment,
-        seconds=_TIMEOUT,
-        max_bytes=space_left,
-    )
+    async with in_threads(_opened(place.root, files)) as names:
+        result = await run_program(
+            # Without a file it would search the folder; with none it still judges the pattern.
+            [program, *options, "--", *([f"/dev/fd/{each}" for each in names] or [os.devnull])],
+            folder=place.root,
+            environment=environment,
+            seconds=seconds,
+            max_bytes=space_left,
+            handles=names,
+        )
     if result.status == 2 and result.errors:
         raise ToolError(f"The search failed: {result.errors.strip()[:1_000]}")
-    return result
+    output = _named(result.output, names, space_left)
+    return structs.replace(result, output=output), max(len(result.output), len(output))
+
+
+def _named(output: str, names: Mapping[int, str], space_left: int) -> str:
+    """The output with names in place of descriptors, which a long name can make much longer."""
+    pieces: list[str] = []
+    at = used = 0
+    for found in _HANDLE.finditer(output):
+        name = names.get(int(found[1]), found[0])
+        pieces += [output[at : found.start()], name]
+        used += found.start() - at + len(name)
+        at = found.end()
+        if used > space_left:
+            return "".join(pieces)[:space_left] + "\n[the rest was left out]\n"
+    return "".join([*pieces, output[at:]])
+
+
+@contextmanager
+def _opened(root: str, files: Sequence[str]) -> Generator[dict[int, str]]:
+    """The descriptors of files with their names. What was deleted or became a link is left out.
+
+    Raises `ToolError` if the system opens no more files.
+    """
+    names: dict[int, str] = {}
+    places = [ResolvedPath(root, os.path.join(root, file), file) for file in files]
+    with ExitStack() as opened:
+        for _, group in groupby(places, lambda place: os.path.dirname(place.real)):
+            together = list(group)
+            with _unless_gone(), open_parent(together[0]) as (folder, _):
+                for place in together:
+                    with _unless_gone():
+                        file = opened.enter_context(open_file_in(folder, place))
+                        names[file.fileno()] = place.given
+        yield names
+
+
+@contextmanager
+def _unless_gone() -> Generator[None]:
+    """Goes on without what cannot be opened. Raises `ToolError` if too many files are open."""
+    try:
+        yield
+    except (ToolError, OSError) as error:
+        cause = error if isinstance(error, OSError) else error.__cause__
+        if isinstance(cause, OSError) and cause.errno in _OUT_OF_HANDLES:
+            raise ToolError(f"The search failed: {cause.strerror}. Try again.") from cause
 
 
 async def _python(
@@ -172,15 +232,16 @@ async def _python(
     wanted: SearchFiles,
     files: Sequence[str],
     environment: Mapping[str, str],
+    seconds: float,
     space_left: int,
-) -> ProgramResult:
+) -> tuple[ProgramResult, int]:
     names = tuple((file, os.path.join(place.root, file)) for file in files)
     task = SearchTask(place.root, wanted.pattern, names, wanted.context, wanted.ignore_case)
     result = await run_program(
         [sys.executable, "-P", "-m", "sapwood.workspace.tools.python_search"],
         folder=place.root,
         environment=environment,
-        seconds=_TIMEOUT,
+        seconds=seconds,
         stdin=msgspec.json.encode(task),
         max_bytes=space_left,
     )
@@ -188,4 +249,4 @@ async def _python(
         raise ToolError(f"pattern is not a regular expression: {result.errors.strip()[:1_000]}.")
     if result.status:
         raise ToolError(f"The search failed: {result.errors.strip()[-1_000:]}")
-    return result
+    return result, len(result.output)

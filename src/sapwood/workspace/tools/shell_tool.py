@@ -7,17 +7,16 @@ import re
 import shutil
 import signal
 import sys
-from collections.abc import AsyncGenerator, Callable, Collection, Mapping, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager
-from functools import partial
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from msgspec import Struct
 
 from sapwood.workspace import process_reaper
-from sapwood.workspace.confinement import Confined, Confinement, Need
+from sapwood.workspace.confinement import Confinement, Need
 from sapwood.workspace.programs import ProgramResult, run_program
 from sapwood.workspace.safe_paths import ResolvedPath, is_folder
 from sapwood.workspace.sandbox import TenantSandbox
+from sapwood.workspace.thread_context import in_threads
 from sapwood.workspace.tool_output import MAX_RESULT_BYTES, ToolError
 
 _NO_NETWORK = re.compile(
@@ -94,7 +93,7 @@ async def _run_confined(
     needs: Collection[Need],
     on_output: Callable[[bytes], None] | None,
 ) -> ShellResult:
-    async with _in_threads(sandbox.confined(arguments, place, needs)) as confined:
+    async with in_threads(sandbox.confined(arguments, place, needs)) as confined:
         command = confined.command
         # Bubblewrap enters the folder itself, by what was opened and not by its path.
         result = await _run(
@@ -107,28 +106,6 @@ async def _run_confined(
         )
     notes = [*confined.notes, *sandbox_hints(result, sandbox.has_network(needs))]
     return _ended(result, seconds, notes)
-
-
-@asynccontextmanager
-async def _in_threads(confined: AbstractContextManager[Confined]) -> AsyncGenerator[Confined]:
-    """Enters and leaves in threads: both look at files. It is left even after a cancellation."""
-    entering = asyncio.ensure_future(asyncio.to_thread(confined.__enter__))
-    try:
-        entered = await asyncio.shield(entering)
-    except asyncio.CancelledError:
-        entering.add_done_callback(partial(_leave, confined))
-        raise
-    try:
-        yield entered
-    finally:
-        await asyncio.shield(asyncio.to_thread(confined.__exit__, None, None, None))
-
-
-def _leave(
-    confined: AbstractContextManager[Confined], entering: "asyncio.Future[Confined]"
-) -> None:
-    if not entering.cancelled() and entering.exception() is None:
-        confined.__exit__(None, None, None)
 
 
 async def _run(

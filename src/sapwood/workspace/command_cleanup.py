@@ -1,0 +1,139 @@
+"""Undoes what a command in the sandbox made in places that it cannot be kept from writing to.
+
+It looks at these places before the command and after it. Each step is taken whatever happens in the
+others: a command that makes one of them fail must not keep what the others would have found.
+"""
+
+import errno
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from sapwood.workspace.checkpoints.git_command import GitError
+from sapwood.workspace.git_folder_guards import remove_unusual, unusual_in
+from sapwood.workspace.nested_repositories import (
+    TOO_MANY_FOLDERS,
+    NestedRepositories,
+    linked_repositories,
+    runs_nothing,
+)
+from sapwood.workspace.permissions.guarded_paths import PathGuards
+from sapwood.workspace.protected_files import identity, protected_in, set_aside
+from sapwood.workspace.safe_paths import make_accessible
+
+
+class CommandCleanup:
+    """What was in a workspace before a command, to undo what the command made there.
+
+    `folders` are where protected entries are looked for. `links` are links whose targets programs
+    run or obey, absolute or from the workspace's folder on. `git_folders` are those that commands
+    may write, each with the folder where the paths of its index start. `nested` are the paths of
+    the repositories below, which `finder` found before.
+    """
+
+    def __init__(
+        self,
+        root: str,
+        guards: PathGuards,
+        folders: Sequence[str],
+        links: Iterable[str],
+        git_folders: Mapping[str, str],
+        finder: NestedRepositories,
+        nested: Iterable[str],
+    ) -> None:
+        self._root = root
+        self._guards = guards
+        self._folders = folders
+        self._finder = finder
+        self._git_folders = git_folders
+        self._known = {identity(root, path) for path in protected_in(root, folders, guards)}
+        self._links = {path: identity(root, path) for path in links}
+        self._known_repositories = {identity(root, path) for path in nested}
+        self._was_complete = finder.last is not None and finder.last.is_complete
+        self._unusual = {path for each in git_folders for path in unusual_in(each)}
+
+    def undo(self) -> list[str]:
+        """Renames and removes what is new. Returns sentences about that and about failures."""
+        notes: list[str] = []
+        steps = (self._git_links, self._new_protected, self._changed_links, self._new_repositories)
+        for step in steps:
+            try:
+                notes.extend(map(_visible, step()))  # keeps those from before a failure
+            except Exception as error:
+                notes.append(
+                    f"Not everything that the command made could be looked at ({error!r}). "
+                    "Tell the user to look at new files before they use git."
+                )
+        return notes
+
+    def _git_links(self) -> Iterator[str]:
+        left = {path for each in self._git_folders for path in unusual_in(each)}
+        yield from remove_unusual(left - self._unusual)
+
+    def _new_protected(self) -> Iterator[str]:
+        for folder in self._folders:
+            make_accessible(os.path.join(self._root, folder).rstrip("/"))
+        for path in protected_in(self._root, self._folders, self._guards):
+            if identity(self._root, path) not in self._known:
+                yield self._set_aside(path)
+
+    def _changed_links(self) -> Iterator[str]:
+        for path, before in self._links.items():
+            if identity(self._root, path) not in ((), before):
+                yield self._set_aside(path)
+
+    def _new_repositories(self) -> Iterator[str]:
+        found = self._finder.search()
+        for path in found.paths:
+            whole = os.path.join(self._root, path)
+            if not self._is_known(path) and not runs_nothing(whole):
+                yield self._set_aside(path)
+            elif whole not in self._git_folders:  # it is new, or was moved
+                yield from remove_unusual(unusual_in(whole))
+        if not found.is_complete:
+            yield from self._unsearched(found.paths)
+
+    def _unsearched(self, found: Sequence[str]) -> Iterator[str]:
+        """Renames new repositories that git enters from one of those that are known."""
+        if self._was_complete:
+            yield f"Not all folders were searched. {TOO_MANY_FOLDERS}"
+        known = set(found)
+        new = [os.path.join(self._root, path) for path in found]
+        indexes = {each: os.path.dirname(each) for each in new if os.path.isdir(each)}
+        for git_folder, worktree in {**indexes, **self._git_folders}.items():
+            try:
+                for path in linked_repositories(self._root, git_folder, worktree):
+                    is_known = path in known or self._is_known(path)
+                    if not is_known and _may_exist(os.path.join(self._root, path)):
+                        yield self._set_aside(path)
+            except GitError as error:
+                yield (
+                    f"The index of {git_folder} could not be read ({error}), so repositories in it "
+                    "were not looked for. Tell the user before they use git."
+                )
+
+    def _is_known(self, path: str) -> bool:
+        return identity(self._root, path) in self._known_repositories
+
+    def _set_aside(self, path: str) -> str:
+        try:
+            old, new = set_aside(self._root, path)
+        except OSError as error:
+            return (
+                f"Could not rename {path} ({error.strerror}), which commands in the sandbox may "
+                "not make. Tell the user to look at it before they use it."
+            )
+        return f"Renamed {old} to {new}: commands in the sandbox may not make protected files."
+
+
+def _may_exist(path: str) -> bool:
+    """Whether something is there, or the path is too long to know: git may reach it from nearer."""
+    try:
+        os.lstat(path)
+    except OSError as error:
+        return error.errno == errno.ENAMETOOLONG
+    return True
+
+
+def _visible(note: str) -> str:
+    """The note without characters of names that would break its line or cannot be stored."""
+    return "".join(each if each.isprintable() else "?" for each in note)
