@@ -166,6 +166,16 @@ async def test_a_command_does_not_read_a_private_file_through_a_link(tmp_path: P
     assert "needs approval" in await workspace.refused("shell", command="cat more.txt", cwd="sub")
 
 
+def test_a_protected_name_is_guarded_wherever_it_leads(tmp_path: Path) -> None:
+    root = os.path.realpath(tmp_path)
+    (tmp_path / "env.sh").touch()
+    (tmp_path / ".envrc").symlink_to("env.sh")
+    guards = PathGuards((), home=str(tmp_path / "home"))
+    assert guards.against_writing(locate(root, ".envrc"))
+    assert guards.against_writing(locate(root, os.path.join(root, ".envrc")))
+    assert not guards.against_writing(locate(root, "other.sh"))
+
+
 def test_every_hidden_file_of_the_home_folder_is_guarded_against_writing(tmp_path: Path) -> None:
     home = os.path.realpath(tmp_path)
     guards = PathGuards(home=home)

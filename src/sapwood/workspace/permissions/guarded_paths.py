@@ -241,7 +241,8 @@ def _files_in(place: str, depth: int) -> Iterator[os.stat_result]:
 
 
 def _by_name(place: ResolvedPath) -> str:
-    why = why_runs_programs(place.shown)
+    typed = os.path.relpath(os.path.join(place.root, place.given), place.root)
+    why = why_runs_programs(place.shown) or why_runs_programs(typed)  # it may be a link
     if not why and place.is_inside:
         # The workspace itself may be in such a folder: a worktree in .claude is an ordinary one.
         above = place.root.casefold().split("/")
