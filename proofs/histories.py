@@ -35,6 +35,7 @@ from sapwood.core.commands import (
     Load,
     MakeCheckpoint,
     MaskResults,
+    QuotedTurn,
     ReadMail,
     RecordTurn,
     Redo,
@@ -226,12 +227,14 @@ def _back_to_turn(world: CoreHarness, agent: AgentId, a: int, b: int) -> list[St
 
 
 def _loaded(world: CoreHarness, agent: AgentId, a: int, b: int) -> list[Step]:
-    """A turn of this agent comes back as a quotation."""
+    """One turn of this agent, or two at once, come back as quotations."""
     starts = [r for r in world.logs[agent] if isinstance(r.event, TurnStarted | TurnRecorded)]
     if not starts:
         return []
-    source = EventRef(agent, starts[a % len(starts)].version)
-    return [Step(Load(agent, source, _words(b)), MODEL if b % 5 == 0 else HUMAN)]
+    source, other = (EventRef(agent, starts[at % len(starts)].version) for at in (a, a + 1))
+    more = (QuotedTurn(other, _words(a)),) if b % 2 else ()
+    load = Load(agent, source, _words(b), more)
+    return [Step(load, MODEL if b % 5 == 0 else HUMAN)]
 
 
 def _places(world: CoreHarness, agent: AgentId, a: int, b: int) -> tuple[TurnPlace, ...]:

@@ -80,6 +80,7 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.core.live_path import LivePath
 from sapwood.core.settings import Settings
 from sapwood.core.state import State
+from sapwood.core.timeline.timeline import Timeline
 from sapwood.core.token_count import Count, Counter
 from sapwood.core.turn import Turn
 from sapwood.core.view import Message, check, view
@@ -176,6 +177,7 @@ class Run:
             self._check_fold(agent)
             self._check_replay(agent)
             self._check_notes(agent)
+            self._check_way_back(agent)
         for child, (state, messages) in self.born.items():
             live = self.world.read_live(child, state.context)
             require(5, view(state, live).messages == messages, f"{child} changed after birth")
@@ -220,6 +222,19 @@ class Run:
         prompt_texts = {part.text for part in prompts}
         lost = [mail for mail in read if letters[mail] not in prompt_texts]
         require(6, not lost, f"{agent} lost mail {lost}")
+
+    def _check_way_back(self, agent: AgentId) -> None:
+        """The number of undos that a fold names ends before the command that made the fold."""
+        state, timeline = self.world.states[agent], Timeline()
+        for recorded in self.world.logs[agent]:
+            timeline.add(recorded)
+        for departure in timeline.departures:
+            back = timeline.undo_action(departure)
+            if back is not None and back.command != "load":
+                steps = state.undo if back.command == "undo" else state.redo
+                reached = steps[-back.times].version if back.times <= len(steps) else 0
+                same = reached == departure.version
+                require(4, same, f"{back} does not undo the event {departure.version} of {agent}")
 
     def _check_request(self, agent: AgentId) -> None:
         state, live = self.world.states[agent], self.world.lives[agent]

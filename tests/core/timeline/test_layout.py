@@ -81,6 +81,18 @@ async def test_a_drop_that_is_redone_folds_as_it_did() -> None:
         assert (again.turns, again.back) == (first.turns, first.back)
 
 
+async def test_turns_that_came_back_together_are_one_step_of_the_way_back() -> None:
+    async with open(":memory:") as db:
+        agent = await talk(db, 5)
+        await agent.clear(2)
+        await agent.run_command("/bring 1-3")
+        (fold,) = await folds_of(agent, db)
+        assert fold.back == UndoAction("undo", 2)
+        for _ in range(fold.back.times):
+            await agent.undo()
+        assert await folds_of(agent, db) == []
+
+
 async def test_an_undo_moves_the_window_back() -> None:
     async with open(":memory:") as db:
         agent = await talk(db, 40, cap=100)

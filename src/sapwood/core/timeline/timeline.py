@@ -212,8 +212,9 @@ class Timeline:
                 self._summary = recorded.ref
             case events.ContextTrimmed():
                 self._trimmed(recorded, event)
-            case events.ContextLoaded():
-                self._step(version)
+            case events.ContextLoaded(joined=joined):
+                if not joined:
+                    self._step(version)
                 loaded = (*self.context.loaded, recorded.ref)
                 self.context = structs.replace(self.context, loaded=loaded)
                 self._append("event", agent, version, turn=-1)
