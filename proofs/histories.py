@@ -191,9 +191,11 @@ def _instructions(b: int) -> tuple[InstructionText, ...] | None:
 
 
 def _tidied(world: CoreHarness, agent: AgentId, a: int, b: int) -> list[Step]:
-    """A turn whose model asks to compact at its end."""
+    """A turn whose model asks to compact at its end, sometimes also to drop something."""
+    dropped = [Step(Drop(agent, _places(world, agent, a, b)), MODEL)] if a % 2 else []
     return [
         Step(StartTurn(agent, (Text(_words(a)),), _instructions(b))),
+        *dropped,
         Step(DeferCompact(agent, b % 3), MODEL),
         Step(AddReply(agent, (Text(_words(b)),)), MODEL),
         Step(Compact(agent, _words(a), keep=b % 3), SYSTEM),
