@@ -1,18 +1,30 @@
 """`/retry` asks the last prompt again, once for each command id."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
+from msgspec import structs
 
 from sapwood.api import Agent, Sapwood
 from sapwood.api import open as open_database
 from sapwood.conversation.answers import Changed, Prompted
 from sapwood.conversation.call import Person
 from sapwood.conversation.script import CommandStep
+from sapwood.conversation.service import ConversationService
+from sapwood.core.checkpoint import Destination, Saved
 from sapwood.core.command_table import TABLE
-from sapwood.core.content import File, Text
+from sapwood.core.commands import StartRevert
+from sapwood.core.content import File, PromptPart, Text
 from sapwood.core.events import HUMAN
-from sapwood.core.refusals import NothingToRetry, TurnIsOpen, UndoTakesTurns
+from sapwood.core.refusals import (
+    BadArguments,
+    NothingToRetry,
+    Refusal,
+    RevertCutOff,
+    TurnIsOpen,
+    UndoTakesTurns,
+)
+from sapwood.core.state import State
 
 RETRY = CommandStep(TABLE["retry"])
 
@@ -134,6 +146,50 @@ async def test_the_same_command_id_asks_once(db: Sapwood) -> None:
     assert isinstance(again, Prompted)
     assert again.turn == first.turn
     assert (await agent.state()).turns == 2
+
+
+async def test_a_hook_that_objects_leaves_everything_as_it_was(db: Sapwood) -> None:
+    agent = await db.start("demo")
+    await agent.record("Where do herons nest?", "In trees.")
+    await agent.record("And storks?", "On roofs.")
+    before = (await agent.state(), await _contents(agent))
+    asked: list[str] = []
+
+    async def object_to(state: State, prompt: Sequence[PromptPart]) -> Refusal:
+        asked.extend(part.text for part in prompt)
+        return BadArguments("a prompt", "No storks.")
+
+    service = ConversationService(structs.replace(agent.service.services, check_prompt=object_to))
+    for _ in range(2):
+        assert await service.answer(agent.id, RETRY) == BadArguments("a prompt", "No storks.")
+        assert (await agent.state(), await _contents(agent)) == before
+    assert asked == ["And storks?"] * 2
+
+
+async def test_a_hook_sees_the_prompt_once(db: Sapwood) -> None:
+    agent = await db.start("demo")
+    await agent.record("And storks?", "On roofs.")
+    asked: list[str] = []
+
+    async def agree_to(state: State, prompt: Sequence[PromptPart]) -> None:
+        asked.extend(part.text for part in prompt)
+
+    service = ConversationService(structs.replace(agent.service.services, check_prompt=agree_to))
+    assert isinstance(await service.answer(agent.id, RETRY), Prompted)
+    assert asked == ["And storks?"]
+
+
+async def test_a_revert_that_was_cut_off_and_cannot_be_finished_leaves_everything(
+    db: Sapwood,
+) -> None:
+    agent = await db.start("demo")
+    await agent.record("And storks?", "On roofs.")
+    started = StartRevert(agent.id, Saved("c1", "t1"), Destination(1, 1, "turn 1"))
+    await agent.service.dispatch(started)
+    before = (await agent.state(), await _contents(agent))
+    service = ConversationService(structs.replace(agent.service.services, checkpoints=None))
+    assert await service.answer(agent.id, RETRY) == RevertCutOff("turn 1")
+    assert (await agent.state(), await _contents(agent)) == before
 
 
 async def test_without_a_prompt_in_view_there_is_nothing_to_ask(db: Sapwood) -> None:

@@ -1,13 +1,13 @@
 """Handlers of commands that change what the model sees: marks, clears, pins, summaries, reverts."""
 
 import re
-from typing import TYPE_CHECKING
 
 from msgspec import structs
 
 from sapwood.conversation import answers
 from sapwood.conversation.agent_lookup import context_before, find, find_turn, find_turns, place_of
-from sapwood.conversation.call import Call, Services
+from sapwood.conversation.call import Call
+from sapwood.conversation.prompt_checks import finish_revert, hook_objection, reverter_of
 from sapwood.core import commands, refusals
 from sapwood.core.budget import budget_of, overflow_text
 from sapwood.core.content import Note, PromptPart, Text
@@ -21,10 +21,6 @@ from sapwood.core.turn import Turn, quoted_turn
 from sapwood.core.turn_numbers import means_turn, parse_place
 from sapwood.turns.open_agent import OpenAgent, read_live
 from sapwood.turns.turn_lookup import TurnStart, whole_turn
-
-if TYPE_CHECKING:
-    from sapwood.turns.revert import Reverter
-
 
 _BACKWARD = re.compile(r"#?([0-9]{1,9})-([0-9]{1,9})")
 _NUMBER = re.compile(r"[0-9]+")
@@ -136,7 +132,12 @@ async def edit(call: Call) -> answers.PromptToEdit | answers.ArgumentNeeded:
 
 
 async def retry(call: Call) -> answers.Prompted:
-    """Goes back to before the last request in view and asks it again."""
+    """Goes back to before the last request in view and asks it again.
+
+    If the prompt would be refused, nothing changes.
+    """
+    if (refused := await finish_revert(call.services, (await call.opened()).state)) is not None:
+        raise RefusedError(refused)
     opened = await call.opened()
     state = opened.state
     turn = next((each for each in reversed(opened.live.turns) if each.is_request), None)
@@ -146,12 +147,15 @@ async def retry(call: Call) -> answers.Prompted:
         raise RefusedError(refusals.Imported(state.agent, state.origin.source))
     if call.services.models is not None:
         call.services.models.require(state.settings.model)
-    if not await call.first_answer():
+    prompt = tuple([part for part in turn.prompt if _is_of_person(part)])
+    is_new = await call.first_answer() is None
+    if is_new:
+        if (objection := await hook_objection(call.services, state, prompt)) is not None:
+            raise RefusedError(objection)
         shown = await place_of(call.space, state, turn)
         back = await _before(call, opened, turn, shown)
         await call.give(structs.replace(back, cause="retry"))
-    prompt = tuple([part for part in turn.prompt if _is_of_person(part)])
-    return await call.open_turn(prompt, step="prompt")
+    return await call.open_turn(prompt, step="prompt", checked=is_new)
 
 
 def _is_of_person(part: PromptPart) -> bool:
@@ -340,15 +344,6 @@ async def revert(call: Call) -> answers.FilesReverted:
         or await reverter.revert(call.agent, "".join(words), anyway=anyway, why=call.given())
     )
     return answers.FilesReverted(call.agent, done.message, done.events)
-
-
-def reverter_of(services: Services) -> "Reverter | None":
-    """What reverts files and context; None where no files are saved."""
-    from sapwood.turns.revert import Reverter
-
-    if services.checkpoints is None:
-        return None
-    return Reverter(services.space.dispatcher, services.checkpoints())
 
 
 async def _moved(call: Call, command: commands.Command) -> answers.Changed:
