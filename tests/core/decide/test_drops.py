@@ -239,6 +239,27 @@ def test_a_fork_inherits_cuts_and_can_load_what_its_parent_dropped() -> None:
     assert [turn.number for turn in world.lives[CHILD].turns] == [1, 2, 4]
 
 
+@pytest.mark.parametrize(("trims", "typed"), [(False, "2"), (True, "2"), (True, "1")])
+def test_a_fork_of_a_fork_of_a_fork_from_a_mark_leaves_out_what_was_dropped(
+    trims: bool, typed: str
+) -> None:
+    world, agent = conversation(3)
+    if trims:
+        does(world, KeepLast(agent, 2))
+    does(world, Fork(agent, CHILD))
+    world.turn(CHILD, "ask 1", "answer 1")
+    of_child, last = AgentId("of-child"), AgentId("last")
+    does(world, Fork(CHILD, of_child))
+    does(world, SetMark(of_child, "HERE"))
+    for number in range(1, 4):
+        world.turn(of_child, f"ask {number}", f"answer {number}")
+    does(world, drop(of_child, typed))
+    does(world, Fork(of_child, last, "HERE"))
+    assert [turn.number for turn in world.lives[last].turns] == [
+        number for number in range(1, 4) if str(number) != typed
+    ]
+
+
 def test_a_fork_from_a_mark_inside_a_cut_sees_what_follows() -> None:
     world, agent = conversation(2)
     does(world, SetMark(agent, "HERE"))
