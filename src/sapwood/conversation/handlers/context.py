@@ -5,8 +5,9 @@ import re
 from msgspec import structs
 
 from sapwood.conversation import answers
-from sapwood.conversation.agent_lookup import context_before, find, find_turn, find_turns, place_of
+from sapwood.conversation.agent_lookup import find, find_turn, find_turns, place_of
 from sapwood.conversation.call import Call
+from sapwood.conversation.context_before_turn import context_before
 from sapwood.conversation.prompt_checks import finish_revert, hook_objection, reverter_of
 from sapwood.core import commands, refusals
 from sapwood.core.budget import budget_of, overflow_text
