@@ -3,8 +3,8 @@
 The request is the present one plus an instruction at the end, so the provider's cache serves the
 rest. If the summary lacks too much of what the check looks for, or is too long, the model writes it
 once more. If it still does, it is refused unless a person insists. A summary that is not shorter
-than the history is not used. If anything fails, nothing is trimmed, and the tokens that were used
-are recorded.
+than what it replaces is not used. If anything fails, nothing is trimmed, and the tokens that were
+used are recorded.
 
 The decisions and questions that rules found go along as a draft, and the model corrects them in a
 JSON block. Without a usable block the rules' list is used, and the answer says so.
@@ -39,7 +39,7 @@ from sapwood.core.commands import CommandMeta, Compact, DropSummary, RecordJudge
 from sapwood.core.content import Text, Usage
 from sapwood.core.errors import LogError
 from sapwood.core.events import SYSTEM, JudgedSentence
-from sapwood.core.history_size import calibrated, history
+from sapwood.core.history_size import calibrated, oldest
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Answer, CallHints, Failure, ToolSpec
 from sapwood.core.plural import counted
@@ -256,8 +256,8 @@ class Compactor:
         state = opened.state
         # Any text between a signed summary and turns that stay would invalidate their thinking.
         listed = "" if draft.signature and keep else listed_ledger(opened, leaving, draft)
-        if not self._saves(opened, draft.text + listed):
-            return Done("The summary is not shorter than the turns. Nothing was changed.")
+        if not self._saves(opened, len(leaving), draft.text + listed):
+            return Done("The summary is not shorter than what it replaces. Nothing was changed.")
         command = Compact(
             state.agent,
             draft.text,
@@ -447,10 +447,13 @@ class Compactor:
                         return piece
             raise Failure("cut", "The summary ended before it was complete. Nothing was compacted.")
 
-    def _saves(self, opened: OpenAgent, summary: str) -> bool:
+    def _saves(self, opened: OpenAgent, leaving: int, summary: str) -> bool:
+        """Whether a summary is shorter than what leaves view: turns and the summary before them."""
         counter = self._dispatcher.counter_for(opened.state.settings.model)
-        size = history(opened.live, counter, opened.state.ratio())
-        return self._tokens(opened, summary) < size.tokens
+        turns = oldest(opened.live, counter, opened.state.ratio(), leaving).tokens
+        old = opened.live.summary
+        before = self._tokens(opened, old.text + old.ledger) if old is not None else 0
+        return self._tokens(opened, summary) < turns + before
 
     def _tokens(self, opened: OpenAgent, text: str) -> int:
         counter = self._dispatcher.counter_for(opened.state.settings.model)
