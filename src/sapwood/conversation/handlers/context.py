@@ -17,6 +17,7 @@ from sapwood.core.context_diff import cut_change, view_change
 from sapwood.core.decide.contexts import LOADS_KEPT, named, undone_with
 from sapwood.core.decide.drops import dropped_turns
 from sapwood.core.errors import RefusedError, accepted
+from sapwood.core.events import ContextSummarized
 from sapwood.core.ids import TurnPlace, TurnRef
 from sapwood.core.turn import Turn, quoted_turn
 from sapwood.core.turn_numbers import means_turn, parse_place
@@ -30,6 +31,7 @@ _ANYWAY = "--anyway"
 _BY_RULES = (
     "The earlier turns were replaced with a summary that Sapwood built by rules. It is shown below."
 )
+_BEFORE = "The summary before it:"
 
 
 async def mark(call: Call) -> answers.Changed:
@@ -317,18 +319,30 @@ async def compact(call: Call) -> answers.Changed | answers.Compacted:
 async def _compact_by_rules(call: Call, keep: int, wanted: str) -> answers.Compacted:
     """Puts the ledger in place of the history: what was asked, done and decided, by rules.
 
-    A session of another program is compacted so, because its model cannot be called from here.
+    A session of another program is compacted so, because its model cannot be called from here. The
+    summary in view stays in the new one, and the ledger covers the turns that it stands for.
     """
     from sapwood.analysis.ledger.entries import render_ledger
-    from sapwood.analysis.ledger.ledger_builder import ledger_of
+    from sapwood.turns.summary_basis import summary_basis
 
-    opened = await call.opened()
+    opened, space = await call.opened(), call.space
     turns = opened.live.turns[: max(0, len(opened.live.turns) - keep)]
-    listed = render_ledger(ledger_of(turns, opened.state.workspace.folder))
-    text = f"{_BY_RULES}\n\nThe user wants this to be kept: {wanted}" if wanted else _BY_RULES
+    basis = await summary_basis(space.log, space.space, opened.state, turns)
+    text = _text_by_rules(opened.live.summary, wanted)
+    listed = render_ledger(basis.ledger)
     command = commands.Compact(call.agent, text, keep, listed, of=opened.state.context.tip)
     done = await call.give(command)
     return answers.Compacted(call.agent, done.message, done.events)
+
+
+def _text_by_rules(old: ContextSummarized | None, wanted: str) -> str:
+    """The text of a summary by rules: what is to be kept, and the text of the summary before it."""
+    before = old.text.removeprefix(_BY_RULES).strip() if old is not None else ""
+    before = before.removeprefix(_BEFORE).strip()
+    parts = [_BY_RULES]
+    parts += [f"The user wants this to be kept: {wanted}"] if wanted else []
+    parts += [f"{_BEFORE}\n\n{before}"] if before else []
+    return "\n\n".join(parts)
 
 
 async def revert(call: Call) -> answers.FilesReverted:
