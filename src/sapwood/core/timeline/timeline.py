@@ -485,7 +485,8 @@ class Timeline:
         self._redo.clear()
 
     def _window_step(self, version: int) -> None:
-        """A move of the window is a step too, as in the state."""
+        """A move of the window is a step too, as in the state. An undone one has no redo then."""
+        self._redo = [step for step in self._redo if step not in self._by_window]
         tip, newest = self.context.tip, self._undo[-1] if self._undo else 0
         if newest in self._by_window and self._by_window[newest] == tip:
             return
