@@ -61,6 +61,7 @@ from sapwood.core.model_calls import CallReport
 from sapwood.core.settings import Settings, SettingsChange
 from sapwood.core.state import State
 from sapwood.core.view.request import digest
+from sapwood.core.waiting_notes import notes_in_view, notes_left_behind
 from sapwood.testing.core_harness import CoreHarness
 
 MODEL = Actor("model", "scripted")
@@ -224,8 +225,15 @@ def _back_to_turn(world: CoreHarness, agent: AgentId, a: int, b: int) -> list[St
     state = State(agent)
     for recorded in world.logs[agent][: first - 1]:
         state = evolve(state, recorded)
-    turn = TurnRef(agent, first, first)
-    return [Step(Rewind(agent, before=turn, context=state.context), MODEL if b % 7 == 0 else HUMAN)]
+    after = world.read_live(agent, state.context).turns
+    back = Rewind(
+        agent,
+        before=TurnRef(agent, first, first),
+        context=state.context,
+        notes_left=notes_left_behind(agent, world.lives[agent].turns, after),
+        notes_in_view=notes_in_view(world.states[agent].notes, after),
+    )
+    return [Step(back, MODEL if b % 7 == 0 else HUMAN)]
 
 
 def _loaded(world: CoreHarness, agent: AgentId, a: int, b: int) -> list[Step]:

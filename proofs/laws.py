@@ -55,7 +55,7 @@ from sapwood.core.commands import (
     StartTurn,
     Undo,
 )
-from sapwood.core.content import PromptPart, Text
+from sapwood.core.content import Note, PromptPart, Text
 from sapwood.core.context import Context, as_of_turn, find_mark
 from sapwood.core.decide import Accepted, Decision
 from sapwood.core.events import (
@@ -269,6 +269,7 @@ class Run:
         if isinstance(command, Rewind) and command.before is not None:
             then = self.world.request_at(agent, command.before.first - 1).messages
             require(4, _messages(self.world, agent) == then, "a turn is another place than it was")
+            self._check_mail_waits(before, agent)
         elif isinstance(command, Rewind):
             state = before.states[agent]
             index = find_mark(state.marks, command.mark)
@@ -281,6 +282,18 @@ class Run:
             was, now = before.states[agent], self.world.states[agent]
             same = (was.context, was.marks, was.notes) == (now.context, now.marks, now.notes)
             require(4, not same, f"{type(command).__name__} changed nothing and is a step")
+
+    def _check_mail_waits(self, before: CoreHarness, agent: AgentId) -> None:
+        """Mail that was in view is still in view after a rewind, or waits for the next prompt."""
+
+        def mail(world: CoreHarness) -> set[str]:
+            own = (turn for turn in world.lives[agent].turns if turn.agent == agent)
+            parts = [*world.states[agent].notes, *(part for turn in own for part in turn.prompt)]
+            notes = (part for part in parts if isinstance(part, Note))
+            return {note.text for note in notes if note.origin == "mail"}
+
+        lost = mail(before) - mail(self.world)
+        require(6, not lost, f"a rewind took mail out of view: {lost}")
 
     def _check_clipped(self, agent: AgentId, decision: Accepted) -> None:
         """An undo right after the window moved brings back the turns that it clipped."""

@@ -13,9 +13,9 @@ from sapwood.conversation.script import CommandStep
 from sapwood.conversation.service import ConversationService
 from sapwood.core.checkpoint import Destination, Saved
 from sapwood.core.command_table import TABLE
-from sapwood.core.commands import StartRevert
-from sapwood.core.content import File, PromptPart, Text
-from sapwood.core.events import HUMAN
+from sapwood.core.commands import StartRevert, StartTurn
+from sapwood.core.content import File, Note, PromptPart, Text
+from sapwood.core.events import HUMAN, TurnStarted
 from sapwood.core.refusals import (
     BadArguments,
     NothingToRetry,
@@ -130,6 +130,42 @@ async def test_files_of_the_prompt_are_sent_again(db: Sapwood) -> None:
     await agent.run_command("/retry")
     [message] = (await agent.request()).messages
     assert message.parts == (picture, Text("What is this?"))
+
+
+async def _origins(agent: Agent) -> list[str]:
+    """The origins of the notes in the newest prompt, and its text."""
+    events = [each.event for each in await agent.events()]
+    prompt = [event for event in events if isinstance(event, TurnStarted)][-1].prompt
+    return [part.origin if isinstance(part, Note) else part.text for part in prompt]
+
+
+async def test_a_child_that_is_asked_again_still_knows_that_it_is_one(db: Sapwood) -> None:
+    lead = await db.start("lead")
+    await lead.record("Where do herons nest?", "In trees.")
+    [outcome] = await lead.run_command("/fork -- And storks?")
+    child = await db.get(getattr(outcome.answer, "child", ""))
+    await child.interrupt()
+    for _ in range(2):
+        await child.run_command("/retry")
+        assert await _origins(child) == ["parent", "And storks?"]
+        await child.interrupt()
+
+
+@pytest.mark.parametrize("inherited", [False, True])
+async def test_mail_and_shell_output_are_sent_again_and_notes_of_the_program_are_not(
+    db: Sapwood, inherited: bool
+) -> None:
+    agent = await db.start("demo")
+    await agent.record("Where do herons nest?", "In trees.")
+    notes = (Note("program", "An offer."), Note("mail", "Red."), Note("shell", "a.py", "ls"))
+    await agent.service.dispatch(StartTurn(agent.id, (*notes, Text("And storks?"))))
+    await agent.interrupt()
+    if inherited:
+        [outcome] = await agent.run_command("/fork")
+        agent = await db.get(getattr(outcome.answer, "child", ""))
+    await agent.run_command("/retry")
+    parent = ["parent"] if inherited else []
+    assert await _origins(agent) == [*parent, "mail", "shell", "And storks?"]
 
 
 async def test_the_same_command_id_asks_once(db: Sapwood) -> None:

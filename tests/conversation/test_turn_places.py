@@ -17,16 +17,21 @@ from sapwood.conversation.script import CommandStep
 from sapwood.conversation.service import ConversationService
 from sapwood.core.command_table import TABLE
 from sapwood.core.commands import (
+    AddReply,
     Clear,
     Command,
     Compact,
+    CompleteTurn,
     Configure,
     Fork,
     KeepLast,
+    ReadMail,
     Rewind,
+    Send,
     SetMark,
     Undo,
 )
+from sapwood.core.content import Note, Text
 from sapwood.core.context import ROOT
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import HumanOnly, TurnRenumbered, UnknownTurn
@@ -112,6 +117,64 @@ async def test_an_inherited_turn_is_a_place_too(desk: Desk) -> None:
     assert answer.message == "Rewound to just before turn lead/2. 2 turns removed from view."
     assert len(await turns(desk, child)) == 1
     assert len(await turns(desk)) == 3
+
+
+async def next_prompt(desk: Desk, agent: AgentId = AGENT) -> list[str]:
+    """The origins of the notes in the next prompt, and its text."""
+    await desk.turn("changed", "answered", agent)
+    prompt = (await desk.dispatcher.open(agent)).live.turns[-1].prompt
+    return [part.origin if isinstance(part, Note) else part.text for part in prompt]
+
+
+async def test_mail_of_a_turn_that_leaves_view_waits_for_the_next_prompt(desk: Desk) -> None:
+    for number in (1, 2):
+        await desk.do(Send(AGENT, f"m{number}", f"The build {number} is red."))
+        await desk.do(ReadMail(AGENT))
+        await desk.turn(f"ask {number + 3}", "answer")
+    before = await desk.said()
+    await runs(desk, "edit", "4")
+    await desk.do(Undo(AGENT))
+    assert await desk.said() == before
+    assert await next_prompt(desk) == ["changed"]
+    await runs(desk, "edit", "5")
+    assert await next_prompt(desk) == ["mail", "changed"]
+    await runs(desk, "rewind", "4")
+    assert await next_prompt(desk) == ["mail", "mail", "changed"]
+
+
+async def test_mail_that_comes_into_view_again_does_not_wait(desk: Desk) -> None:
+    await desk.do(Send(AGENT, "m1", "The build is red."))
+    await desk.do(ReadMail(AGENT))
+    await desk.turn("ask 4", "answer 4")
+    await desk.turn("ask 5", "answer 5")
+    await runs(desk, "rewind", "4")
+    await runs(desk, "rewind", "5")
+    assert await next_prompt(desk) == ["changed"]
+    assert sum("The build is red." in text for text in await desk.said()) == 1
+
+
+@pytest.mark.parametrize("goal", ["", "Look at the roof."])
+async def test_a_child_whose_first_turn_is_edited_knows_that_it_is_one(
+    desk: Desk, goal: str
+) -> None:
+    await desk.do(Fork(AGENT, CHILD, goal=goal))
+    if goal:
+        await desk.do(AddReply(CHILD, (Text("A roof."),)))
+        await desk.do(CompleteTurn(CHILD))
+    else:
+        await desk.turn("ask", "answer", CHILD)
+    for _ in range(2):
+        await runs(desk, "edit", "", CHILD)
+        assert await next_prompt(desk, CHILD) == ["parent", "changed"]
+
+
+async def test_notes_of_the_parent_do_not_wait_in_a_fork(desk: Desk) -> None:
+    await desk.do(Send(AGENT, "m1", "The build is red."))
+    await desk.do(ReadMail(AGENT))
+    await desk.turn("ask 4", "answer 4")
+    await desk.do(Fork(AGENT, CHILD))
+    await runs(desk, "rewind", "lead/4", CHILD)
+    assert await next_prompt(desk, CHILD) == ["parent", "changed"]
 
 
 CHILD = AgentId("child")

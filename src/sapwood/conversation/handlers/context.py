@@ -21,6 +21,7 @@ from sapwood.core.events import ContextSummarized
 from sapwood.core.ids import TurnPlace, TurnRef
 from sapwood.core.turn import Turn, quoted_turn
 from sapwood.core.turn_numbers import means_turn, parse_place
+from sapwood.core.waiting_notes import notes_in_view, notes_left_behind
 from sapwood.turns.open_agent import OpenAgent, read_live
 from sapwood.turns.turn_lookup import TurnStart, whole_turn
 
@@ -150,7 +151,8 @@ async def retry(call: Call) -> answers.Prompted:
         raise RefusedError(refusals.Imported(state.agent, state.origin.source))
     if call.services.models is not None:
         call.services.models.require(state.settings.model)
-    prompt = tuple([part for part in turn.prompt if _is_of_person(part)])
+    own = turn.agent == state.agent
+    prompt = tuple([part for part in turn.prompt if _is_asked_again(part, own=own)])
     is_new = await call.first_answer() is None
     if is_new:
         if (objection := await hook_objection(call.services, state, prompt)) is not None:
@@ -161,15 +163,30 @@ async def retry(call: Call) -> answers.Prompted:
     return await call.open_turn(prompt, step="prompt", checked=is_new)
 
 
-def _is_of_person(part: PromptPart) -> bool:
-    """Whether a person gave this part of a prompt, also by running a shell command."""
-    return not isinstance(part, Note) or part.origin == "shell"
+def _is_asked_again(part: PromptPart, *, own: bool) -> bool:
+    """Whether this part of a prompt is sent again: what a person gave, also by a shell command.
+
+    Notes of an own turn wait again after the rewind. Those of a turn that a fork inherited do not,
+    so they are sent here, but for what was told to its parent as a child.
+    """
+    if not isinstance(part, Note):
+        return True
+    return part.origin == "shell" or (not own and part.origin in ("mail", "self", "delegated"))
 
 
 async def _before(call: Call, opened: OpenAgent, turn: Turn, place: str) -> commands.Rewind:
     context = await context_before(call.space, opened, turn)
     ref = TurnRef(turn.agent, turn.first, max(turn.first, turn.last))
-    return commands.Rewind(call.agent, before=ref, context=context, place=place)
+    state, space = opened.state, call.space
+    after = (await read_live(space.log, space.space, state, context=context)).turns
+    return commands.Rewind(
+        call.agent,
+        before=ref,
+        context=context,
+        place=place,
+        notes_left=notes_left_behind(state.agent, opened.live.turns, after),
+        notes_in_view=notes_in_view(state.notes, after),
+    )
 
 
 def _to_pick(call: Call, question: str) -> answers.ArgumentNeeded:

@@ -151,8 +151,16 @@ def _rewind_before(
     if context == state.context:
         return Accepted((), f"Nothing changed: you are already just before turn {command.place}.")
     version = turn.first - 1 if turn.agent == state.agent else 0
+    waiting = tuple([note for note in state.notes if note not in command.notes_in_view])
+    waiting = (*(note for note in command.notes_left if note not in waiting), *waiting)
     event = events.ContextRewound(
-        "", version, context, before=turn.first, place=command.place, cause=command.cause
+        "",
+        version,
+        context,
+        before=turn.first,
+        place=command.place,
+        cause=command.cause,
+        waiting=None if waiting == state.notes else waiting,
     )
     return accept(inputs, meta, event, f"Rewound to just before turn {command.place}.")
 
