@@ -35,6 +35,7 @@ from sapwood.core.commands import (
     Load,
     MakeCheckpoint,
     MaskResults,
+    QuotedTurn,
     ReadMail,
     RecordTurn,
     Redo,
@@ -60,6 +61,7 @@ from sapwood.core.model_calls import CallReport
 from sapwood.core.settings import Settings, SettingsChange
 from sapwood.core.state import State
 from sapwood.core.view.request import digest
+from sapwood.core.waiting_notes import notes_in_view, notes_left_behind
 from sapwood.testing.core_harness import CoreHarness
 
 MODEL = Actor("model", "scripted")
@@ -190,9 +192,11 @@ def _instructions(b: int) -> tuple[InstructionText, ...] | None:
 
 
 def _tidied(world: CoreHarness, agent: AgentId, a: int, b: int) -> list[Step]:
-    """A turn whose model asks to compact at its end."""
+    """A turn whose model asks to compact at its end, sometimes also to drop something."""
+    dropped = [Step(Drop(agent, _places(world, agent, a, b)), MODEL)] if a % 2 else []
     return [
         Step(StartTurn(agent, (Text(_words(a)),), _instructions(b))),
+        *dropped,
         Step(DeferCompact(agent, b % 3), MODEL),
         Step(AddReply(agent, (Text(_words(b)),)), MODEL),
         Step(Compact(agent, _words(a), keep=b % 3), SYSTEM),
@@ -221,17 +225,26 @@ def _back_to_turn(world: CoreHarness, agent: AgentId, a: int, b: int) -> list[St
     state = State(agent)
     for recorded in world.logs[agent][: first - 1]:
         state = evolve(state, recorded)
-    turn = TurnRef(agent, first, first)
-    return [Step(Rewind(agent, before=turn, context=state.context), MODEL if b % 7 == 0 else HUMAN)]
+    after = world.read_live(agent, state.context).turns
+    back = Rewind(
+        agent,
+        before=TurnRef(agent, first, first),
+        context=state.context,
+        notes_left=notes_left_behind(agent, world.lives[agent].turns, after),
+        notes_in_view=notes_in_view(world.states[agent].notes, after),
+    )
+    return [Step(back, MODEL if b % 7 == 0 else HUMAN)]
 
 
 def _loaded(world: CoreHarness, agent: AgentId, a: int, b: int) -> list[Step]:
-    """A turn of this agent comes back as a quotation."""
+    """One turn of this agent, or two at once, come back as quotations."""
     starts = [r for r in world.logs[agent] if isinstance(r.event, TurnStarted | TurnRecorded)]
     if not starts:
         return []
-    source = EventRef(agent, starts[a % len(starts)].version)
-    return [Step(Load(agent, source, _words(b)), MODEL if b % 5 == 0 else HUMAN)]
+    source, other = (EventRef(agent, starts[at % len(starts)].version) for at in (a, a + 1))
+    more = (QuotedTurn(other, _words(a)),) if b % 2 else ()
+    load = Load(agent, source, _words(b), more)
+    return [Step(load, MODEL if b % 5 == 0 else HUMAN)]
 
 
 def _places(world: CoreHarness, agent: AgentId, a: int, b: int) -> tuple[TurnPlace, ...]:

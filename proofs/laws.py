@@ -55,7 +55,7 @@ from sapwood.core.commands import (
     StartTurn,
     Undo,
 )
-from sapwood.core.content import PromptPart, Text
+from sapwood.core.content import Note, PromptPart, Text
 from sapwood.core.context import Context, as_of_turn, find_mark
 from sapwood.core.decide import Accepted, Decision
 from sapwood.core.events import (
@@ -80,6 +80,7 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.core.live_path import LivePath
 from sapwood.core.settings import Settings
 from sapwood.core.state import State
+from sapwood.core.timeline.timeline import Timeline
 from sapwood.core.token_count import Count, Counter
 from sapwood.core.turn import Turn
 from sapwood.core.view import Message, check, view
@@ -176,6 +177,7 @@ class Run:
             self._check_fold(agent)
             self._check_replay(agent)
             self._check_notes(agent)
+            self._check_way_back(agent)
         for child, (state, messages) in self.born.items():
             live = self.world.read_live(child, state.context)
             require(5, view(state, live).messages == messages, f"{child} changed after birth")
@@ -221,6 +223,19 @@ class Run:
         lost = [mail for mail in read if letters[mail] not in prompt_texts]
         require(6, not lost, f"{agent} lost mail {lost}")
 
+    def _check_way_back(self, agent: AgentId) -> None:
+        """The number of undos that a fold names ends before the command that made the fold."""
+        state, timeline = self.world.states[agent], Timeline()
+        for recorded in self.world.logs[agent]:
+            timeline.add(recorded)
+        for departure in timeline.departures:
+            back = timeline.undo_action(departure)
+            if back is not None and back.command != "load":
+                steps = state.undo if back.command == "undo" else state.redo
+                reached = steps[-back.times].version if back.times <= len(steps) else 0
+                same = reached == departure.version
+                require(4, same, f"{back} does not undo the event {departure.version} of {agent}")
+
     def _check_request(self, agent: AgentId) -> None:
         state, live = self.world.states[agent], self.world.lives[agent]
         faults = check(self.world.request(agent), state, live)
@@ -254,6 +269,7 @@ class Run:
         if isinstance(command, Rewind) and command.before is not None:
             then = self.world.request_at(agent, command.before.first - 1).messages
             require(4, _messages(self.world, agent) == then, "a turn is another place than it was")
+            self._check_mail_waits(before, agent)
         elif isinstance(command, Rewind):
             state = before.states[agent]
             index = find_mark(state.marks, command.mark)
@@ -266,6 +282,18 @@ class Run:
             was, now = before.states[agent], self.world.states[agent]
             same = (was.context, was.marks, was.notes) == (now.context, now.marks, now.notes)
             require(4, not same, f"{type(command).__name__} changed nothing and is a step")
+
+    def _check_mail_waits(self, before: CoreHarness, agent: AgentId) -> None:
+        """Mail that was in view is still in view after a rewind, or waits for the next prompt."""
+
+        def mail(world: CoreHarness) -> set[str]:
+            own = (turn for turn in world.lives[agent].turns if turn.agent == agent)
+            parts = [*world.states[agent].notes, *(part for turn in own for part in turn.prompt)]
+            notes = (part for part in parts if isinstance(part, Note))
+            return {note.text for note in notes if note.origin == "mail"}
+
+        lost = mail(before) - mail(self.world)
+        require(6, not lost, f"a rewind took mail out of view: {lost}")
 
     def _check_clipped(self, agent: AgentId, decision: Accepted) -> None:
         """An undo right after the window moved brings back the turns that it clipped."""

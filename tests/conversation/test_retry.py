@@ -1,18 +1,30 @@
 """`/retry` asks the last prompt again, once for each command id."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
+from msgspec import structs
 
 from sapwood.api import Agent, Sapwood
 from sapwood.api import open as open_database
 from sapwood.conversation.answers import Changed, Prompted
 from sapwood.conversation.call import Person
 from sapwood.conversation.script import CommandStep
+from sapwood.conversation.service import ConversationService
+from sapwood.core.checkpoint import Destination, Saved
 from sapwood.core.command_table import TABLE
-from sapwood.core.content import File, Text
-from sapwood.core.events import HUMAN
-from sapwood.core.refusals import NothingToRetry, TurnIsOpen, UndoTakesTurns
+from sapwood.core.commands import StartRevert, StartTurn
+from sapwood.core.content import File, Note, PromptPart, Text
+from sapwood.core.events import HUMAN, TurnStarted
+from sapwood.core.refusals import (
+    BadArguments,
+    NothingToRetry,
+    Refusal,
+    RevertCutOff,
+    TurnIsOpen,
+    UndoTakesTurns,
+)
+from sapwood.core.state import State
 
 RETRY = CommandStep(TABLE["retry"])
 
@@ -120,6 +132,42 @@ async def test_files_of_the_prompt_are_sent_again(db: Sapwood) -> None:
     assert message.parts == (picture, Text("What is this?"))
 
 
+async def _origins(agent: Agent) -> list[str]:
+    """The origins of the notes in the newest prompt, and its text."""
+    events = [each.event for each in await agent.events()]
+    prompt = [event for event in events if isinstance(event, TurnStarted)][-1].prompt
+    return [part.origin if isinstance(part, Note) else part.text for part in prompt]
+
+
+async def test_a_child_that_is_asked_again_still_knows_that_it_is_one(db: Sapwood) -> None:
+    lead = await db.start("lead")
+    await lead.record("Where do herons nest?", "In trees.")
+    [outcome] = await lead.run_command("/fork -- And storks?")
+    child = await db.get(getattr(outcome.answer, "child", ""))
+    await child.interrupt()
+    for _ in range(2):
+        await child.run_command("/retry")
+        assert await _origins(child) == ["parent", "And storks?"]
+        await child.interrupt()
+
+
+@pytest.mark.parametrize("inherited", [False, True])
+async def test_mail_and_shell_output_are_sent_again_and_notes_of_the_program_are_not(
+    db: Sapwood, inherited: bool
+) -> None:
+    agent = await db.start("demo")
+    await agent.record("Where do herons nest?", "In trees.")
+    notes = (Note("program", "An offer."), Note("mail", "Red."), Note("shell", "a.py", "ls"))
+    await agent.service.dispatch(StartTurn(agent.id, (*notes, Text("And storks?"))))
+    await agent.interrupt()
+    if inherited:
+        [outcome] = await agent.run_command("/fork")
+        agent = await db.get(getattr(outcome.answer, "child", ""))
+    await agent.run_command("/retry")
+    parent = ["parent"] if inherited else []
+    assert await _origins(agent) == [*parent, "mail", "shell", "And storks?"]
+
+
 async def test_the_same_command_id_asks_once(db: Sapwood) -> None:
     agent = await db.start("demo")
     await agent.record("Where do herons nest?", "In trees.")
@@ -134,6 +182,50 @@ async def test_the_same_command_id_asks_once(db: Sapwood) -> None:
     assert isinstance(again, Prompted)
     assert again.turn == first.turn
     assert (await agent.state()).turns == 2
+
+
+async def test_a_hook_that_objects_leaves_everything_as_it_was(db: Sapwood) -> None:
+    agent = await db.start("demo")
+    await agent.record("Where do herons nest?", "In trees.")
+    await agent.record("And storks?", "On roofs.")
+    before = (await agent.state(), await _contents(agent))
+    asked: list[str] = []
+
+    async def object_to(state: State, prompt: Sequence[PromptPart]) -> Refusal:
+        asked.extend(part.text for part in prompt)
+        return BadArguments("a prompt", "No storks.")
+
+    service = ConversationService(structs.replace(agent.service.services, check_prompt=object_to))
+    for _ in range(2):
+        assert await service.answer(agent.id, RETRY) == BadArguments("a prompt", "No storks.")
+        assert (await agent.state(), await _contents(agent)) == before
+    assert asked == ["And storks?"] * 2
+
+
+async def test_a_hook_sees_the_prompt_once(db: Sapwood) -> None:
+    agent = await db.start("demo")
+    await agent.record("And storks?", "On roofs.")
+    asked: list[str] = []
+
+    async def agree_to(state: State, prompt: Sequence[PromptPart]) -> None:
+        asked.extend(part.text for part in prompt)
+
+    service = ConversationService(structs.replace(agent.service.services, check_prompt=agree_to))
+    assert isinstance(await service.answer(agent.id, RETRY), Prompted)
+    assert asked == ["And storks?"]
+
+
+async def test_a_revert_that_was_cut_off_and_cannot_be_finished_leaves_everything(
+    db: Sapwood,
+) -> None:
+    agent = await db.start("demo")
+    await agent.record("And storks?", "On roofs.")
+    started = StartRevert(agent.id, Saved("c1", "t1"), Destination(1, 1, "turn 1"))
+    await agent.service.dispatch(started)
+    before = (await agent.state(), await _contents(agent))
+    service = ConversationService(structs.replace(agent.service.services, checkpoints=None))
+    assert await service.answer(agent.id, RETRY) == RevertCutOff("turn 1")
+    assert (await agent.state(), await _contents(agent)) == before
 
 
 async def test_without_a_prompt_in_view_there_is_nothing_to_ask(db: Sapwood) -> None:

@@ -243,6 +243,24 @@ def test_a_system_prompt_takes_several_lines() -> None:
     assert steps("/system Be brief.\nBe kind.") == (run("system", "Be brief.\nBe kind."),)
 
 
+@pytest.mark.parametrize("head", ["/system You are", "/pin rule You are", "/send kid You are"])
+def test_free_text_keeps_the_blank_lines_after_its_first_line(head: str) -> None:
+    (step,) = steps(f"{head}\n\n/etc/passwd is a path\n\n")
+    assert isinstance(step, CommandStep)
+    assert step.line == f"{head}\n\n/etc/passwd is a path"
+
+
+@pytest.mark.parametrize(
+    ("head", "args"), [("/system", ""), ("/system --", ""), ("/fork --", "--")]
+)
+def test_free_text_that_begins_below_its_command_has_no_blank_lines_before_it(
+    head: str, args: str
+) -> None:
+    (step,) = steps(f"{head}\n\nBe brief.")
+    assert isinstance(step, CommandStep)
+    assert step.args == f"{args}\nBe brief.".strip()
+
+
 def test_a_command_inside_a_fence_of_a_goal_belongs_to_the_goal() -> None:
     goal = "Explain:\n```\n/clear\n```"
     assert steps(f"/fork T -- {goal}") == (run("fork", f"T -- {goal}"),)

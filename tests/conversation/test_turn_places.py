@@ -16,7 +16,22 @@ from sapwood.conversation.cut_preview import preview_rewind, rewind_places
 from sapwood.conversation.script import CommandStep
 from sapwood.conversation.service import ConversationService
 from sapwood.core.command_table import TABLE
-from sapwood.core.commands import Configure, Fork, KeepLast, Rewind, SetMark, Undo
+from sapwood.core.commands import (
+    AddReply,
+    Clear,
+    Command,
+    Compact,
+    CompleteTurn,
+    Configure,
+    Fork,
+    KeepLast,
+    ReadMail,
+    Rewind,
+    Send,
+    SetMark,
+    Undo,
+)
+from sapwood.core.content import Note, Text
 from sapwood.core.context import ROOT
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import HumanOnly, TurnRenumbered, UnknownTurn
@@ -102,6 +117,125 @@ async def test_an_inherited_turn_is_a_place_too(desk: Desk) -> None:
     assert answer.message == "Rewound to just before turn lead/2. 2 turns removed from view."
     assert len(await turns(desk, child)) == 1
     assert len(await turns(desk)) == 3
+
+
+async def next_prompt(desk: Desk, agent: AgentId = AGENT) -> list[str]:
+    """The origins of the notes in the next prompt, and its text."""
+    await desk.turn("changed", "answered", agent)
+    prompt = (await desk.dispatcher.open(agent)).live.turns[-1].prompt
+    return [part.origin if isinstance(part, Note) else part.text for part in prompt]
+
+
+async def test_mail_of_a_turn_that_leaves_view_waits_for_the_next_prompt(desk: Desk) -> None:
+    for number in (1, 2):
+        await desk.do(Send(AGENT, f"m{number}", f"The build {number} is red."))
+        await desk.do(ReadMail(AGENT))
+        await desk.turn(f"ask {number + 3}", "answer")
+    before = await desk.said()
+    await runs(desk, "edit", "4")
+    await desk.do(Undo(AGENT))
+    assert await desk.said() == before
+    assert await next_prompt(desk) == ["changed"]
+    await runs(desk, "edit", "5")
+    assert await next_prompt(desk) == ["mail", "changed"]
+    await runs(desk, "rewind", "4")
+    assert await next_prompt(desk) == ["mail", "mail", "changed"]
+
+
+async def test_mail_that_comes_into_view_again_does_not_wait(desk: Desk) -> None:
+    await desk.do(Send(AGENT, "m1", "The build is red."))
+    await desk.do(ReadMail(AGENT))
+    await desk.turn("ask 4", "answer 4")
+    await desk.turn("ask 5", "answer 5")
+    await runs(desk, "rewind", "4")
+    await runs(desk, "rewind", "5")
+    assert await next_prompt(desk) == ["changed"]
+    assert sum("The build is red." in text for text in await desk.said()) == 1
+
+
+@pytest.mark.parametrize("goal", ["", "Look at the roof."])
+async def test_a_child_whose_first_turn_is_edited_knows_that_it_is_one(
+    desk: Desk, goal: str
+) -> None:
+    await desk.do(Fork(AGENT, CHILD, goal=goal))
+    if goal:
+        await desk.do(AddReply(CHILD, (Text("A roof."),)))
+        await desk.do(CompleteTurn(CHILD))
+    else:
+        await desk.turn("ask", "answer", CHILD)
+    for _ in range(2):
+        await runs(desk, "edit", "", CHILD)
+        assert await next_prompt(desk, CHILD) == ["parent", "changed"]
+
+
+async def test_notes_of_the_parent_do_not_wait_in_a_fork(desk: Desk) -> None:
+    await desk.do(Send(AGENT, "m1", "The build is red."))
+    await desk.do(ReadMail(AGENT))
+    await desk.turn("ask 4", "answer 4")
+    await desk.do(Fork(AGENT, CHILD))
+    await runs(desk, "rewind", "lead/4", CHILD)
+    assert await next_prompt(desk, CHILD) == ["parent", "changed"]
+
+
+CHILD = AgentId("child")
+CARRIED = "[The user's last request before this point, verbatim]\n"
+
+
+async def said_before(desk: Desk, place: str, agent: AgentId = CHILD) -> list[str]:
+    """What the model of an agent would be sent after a rewind to before a turn."""
+    assert isinstance(await runs(desk, "rewind", place, agent), Changed)
+    return await desk.said(agent)
+
+
+@pytest.mark.parametrize("command", [KeepLast(AGENT, 1), Compact(AGENT, "Numbers.", keep=1)])
+async def test_before_an_inherited_turn_the_last_request_stays_in_view(
+    desk: Desk, command: Command
+) -> None:
+    await desk.do(command)
+    await desk.do(Fork(AGENT, CHILD))
+    before = await desk.said(CHILD)
+    (seen,) = await said_before(desk, "lead/3")
+    assert seen.endswith(f"{CARRIED}ask 2")
+    await desk.do(Undo(CHILD))
+    assert await desk.said(CHILD) == before
+
+
+async def test_before_an_inherited_turn_there_is_nothing_if_it_came_after_a_clear(
+    desk: Desk,
+) -> None:
+    await desk.do(Clear(AGENT))
+    await desk.turn("ask 4", "answer 4")
+    await desk.turn("ask 5", "answer 5")
+    await desk.do(Fork(AGENT, CHILD))
+    assert await said_before(desk, "lead/4") == []
+
+
+async def test_before_an_inherited_turn_a_request_of_before_a_clear_stays_out(desk: Desk) -> None:
+    await desk.do(Clear(AGENT))
+    await desk.turn("ask 4", "answer 4")
+    await desk.turn("ask 5", "answer 5")
+    await desk.do(KeepLast(AGENT, 1))
+    await desk.do(Fork(AGENT, CHILD))
+    assert await said_before(desk, "lead/5") == [f"{CARRIED}ask 4"]
+
+
+async def test_before_an_inherited_turn_a_fork_from_a_mark_has_nothing_of_before_it(
+    desk: Desk,
+) -> None:
+    await desk.do(SetMark(AGENT, "HERE"))
+    await desk.turn("ask 4", "answer 4")
+    await desk.do(Fork(AGENT, CHILD, "HERE"))
+    await desk.do(Fork(CHILD, AgentId("grandchild")))
+    assert await said_before(desk, "lead/4", AgentId("grandchild")) == []
+    assert await said_before(desk, "lead/4") == []
+
+
+async def test_before_an_inherited_turn_a_request_that_is_still_carried_stays(desk: Desk) -> None:
+    await desk.do(Compact(AGENT, "Numbers."))
+    await desk.turn("ask 4", "answer 4")
+    await desk.do(KeepLast(AGENT, 1))
+    await desk.do(Fork(AGENT, CHILD))
+    assert await said_before(desk, "lead/4") == [f"{CARRIED}ask 3"]
 
 
 @pytest.mark.parametrize("typed", ["99", "0", "2-3", "2.1", "99999999999999999999"])

@@ -1,21 +1,20 @@
 """Finds the agent that somebody typed, and refuses with the nearest names when there is none.
 
-Finds the turn that somebody typed, and the context before it.
+Finds the turn that somebody typed.
 """
 
 from msgspec import structs
 
 from sapwood.conversation.call import OpenSpace
-from sapwood.core.context import Context
 from sapwood.core.errors import RefusedError, accepted
-from sapwood.core.ids import AgentId, TurnRef
+from sapwood.core.ids import AgentId
 from sapwood.core.refusals import AmbiguousAgent, Refusal, UnknownAgent, UnknownTurn, nearest
 from sapwood.core.state import State
 from sapwood.core.turn import Turn
 from sapwood.core.turn_numbers import Names, parse_place, turn_place
 from sapwood.programs.registry import programs_with
 from sapwood.programs.transcripts.transcript_events import imported_agent_id
-from sapwood.turns.open_agent import PARENT, OpenAgent, find_agent, open_agent, open_state
+from sapwood.turns.open_agent import PARENT, OpenAgent, find_agent, open_agent
 from sapwood.turns.turn_lookup import TurnStart, find_starts, names_of, whole_turn
 
 _NAMES = 500
@@ -140,20 +139,3 @@ async def names_in(space: OpenSpace, opened: OpenAgent) -> Names:
     """How the turns in view that were inherited name their conversations."""
     agents = {turn.agent for turn in opened.live.all_turns}
     return await names_of(space.log, space.space, opened.state.agent, agents)
-
-
-async def context_before(space: OpenSpace, opened: OpenAgent, turn: Turn | TurnRef) -> Context:
-    """The context as it was before a turn.
-
-    A turn that a fork inherited is in another log; before it, the fork sees what precedes it now.
-    """
-    state = opened.state
-    if turn.agent == state.agent:
-        then = await open_state(space.log, space.space, state.agent, turn.first - 1)
-        return then.context
-    at = (turn.agent, turn.first)
-    same = (each for each in opened.live.turns if (each.agent, each.first) == at)
-    parent = next((each.parent for each in same), None)
-    is_cut = parent is not None and parent in opened.live.cuts.turns
-    cuts = None if is_cut else state.context.cuts  # it may have the last request
-    return structs.replace(state.context, tip=parent, mask=None, cuts=cuts)

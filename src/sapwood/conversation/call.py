@@ -184,8 +184,9 @@ class Prompter(Protocol):
         actor: Actor = HUMAN,
         command_id: str | None = None,
         request: str = "",
+        checked: bool = False,
     ) -> Prompted | Refusal:
-        """Opens it."""
+        """Opens it. `checked`: the person's hooks saw this prompt already."""
         ...
 
 
@@ -261,12 +262,17 @@ class Call(Struct, frozen=True):
         return f"{once}:{step}" if once and step else once
 
     async def open_turn(
-        self, prompt: tuple[PromptPart, ...], *, step: str = "", request: str = ""
+        self,
+        prompt: tuple[PromptPart, ...],
+        *,
+        step: str = "",
+        request: str = "",
+        checked: bool = False,
     ) -> Prompted:
         """Opens a turn with a prompt of the person who calls. Raises `RefusedError`.
 
         `step` names the prompt if the command does more than that, and `request` is what was asked
-        for if the prompt was made from it.
+        for if the prompt was made from it. `checked`: the person's hooks saw the prompt already.
         """
         assert self.prompt is not None
         assert isinstance(self.caller, Person)
@@ -277,6 +283,7 @@ class Call(Struct, frozen=True):
                 actor=self.caller.actor,
                 command_id=self._id_of(step),
                 request=request,
+                checked=checked,
             )
         )
 

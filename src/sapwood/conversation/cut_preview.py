@@ -14,8 +14,9 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from sapwood.conversation.agent_lookup import context_before, names_in
+from sapwood.conversation.agent_lookup import names_in
 from sapwood.conversation.call import OpenSpace
+from sapwood.conversation.context_before_turn import context_before
 from sapwood.core.budget import budget_of
 from sapwood.core.command_table import TABLE
 from sapwood.core.content import Text, Thinking, Usage

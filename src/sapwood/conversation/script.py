@@ -272,8 +272,10 @@ def _with_lines(run: CommandStep, text: str) -> CommandStep:
         before = args.removesuffix(_EVERYTHING).rstrip()
         begun = free is None or not free.flag or free.flag in before.split()
         args = before if begun else args
-    text = text.strip("\r\n").rstrip()
-    return CommandStep(run.command, f"{args}\n{text}".strip() if text else args)
+    text = text.rstrip()
+    if args in ("", _EVERYTHING):  # no text has begun, so the blank lines are not between two lines
+        text = text.lstrip("\r\n")
+    return CommandStep(run.command, f"{args}\n{text}".strip() if text.strip() else args)
 
 
 def _cut_off_goal(said: list[str], steps: list[Step], later: CommandStep) -> Refusal | None:

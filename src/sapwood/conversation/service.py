@@ -25,6 +25,7 @@ from sapwood.conversation.handlers import (
     shell,
     written_prompts,
 )
+from sapwood.conversation.prompt_checks import finish_revert, hook_objection
 from sapwood.conversation.script import (
     CommandStep,
     Script,
@@ -198,13 +199,14 @@ class ConversationService:
         params: TurnParams | None = None,
         reads_instructions: bool = True,
         request: str = "",
+        checked: bool = False,
     ) -> answers.Prompted | refusals.Refusal:
         """Opens a turn with a prompt; pinned files that changed are read again before it.
 
         The same `command_id` given twice opens one turn. `params` are for this turn alone. Without
         `reads_instructions`, the default prompt and the workspace's instructions are not read.
-        `request` is what was asked for, if the prompt was made from it. Raises `Failure` if the
-        agent's model cannot be called.
+        `request` is what was asked for, if the prompt was made from it. `checked`: the person's
+        hooks saw this prompt already. Raises `Failure` if the agent's model cannot be called.
         """
         services = self.services
         dispatcher = services.space.dispatcher
@@ -223,14 +225,12 @@ class ConversationService:
             await services.sessions.prepare(agent, changes=False)
             opened = await dispatcher.open(agent)
             state = opened.state
-        if state.reverting is not None and (reverter := context.reverter_of(services)):
-            refused = await reverter.finish(agent)  # of a process that was killed
-            if refused is not None:
-                return refused
+        if (refused := await finish_revert(services, state)) is not None:
+            return refused
         notice = await _read_pins_again(services, state)
         parts = (Text(prompt),) if isinstance(prompt, str) else prompt
-        if services.check_prompt is not None and actor.role == "human":
-            refused = await services.check_prompt(state, parts)
+        if actor.role == "human" and not checked:
+            refused = await hook_objection(services, state, parts)
             if refused is not None:
                 return refused
         brought = None

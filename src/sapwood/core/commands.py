@@ -506,6 +506,8 @@ class Rewind(_Command, frozen=True):
 
     With `before`, go back to before that turn instead; `context` is the context there, and `place`
     is how people name the turn, such as `3` or `NAME/3`. `cause` is the command that asked for it.
+    `notes_left` are the notes of turns that leave view, which wait again, and `notes_in_view` the
+    waiting notes that are already in a prompt of that context.
     """
 
     mark: str | None = None
@@ -514,6 +516,8 @@ class Rewind(_Command, frozen=True):
     context: Context | None = None
     place: str = ""
     cause: Literal["rewind", "retry"] = "rewind"
+    notes_left: tuple[Note, ...] = ()
+    notes_in_view: tuple[Note, ...] = ()
 
 
 class Undo(_Command, frozen=True):

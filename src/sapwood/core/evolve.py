@@ -526,9 +526,9 @@ def _rewound(state: State, recorded: Recorded, event: events.ContextRewound) -> 
             for mark in state.marks
             if mark.version <= event.version or mark.context == event.context
         )
-    notes = (
-        (*state.notes, Note("self", event.note, fence=event.fence)) if event.note else state.notes
-    )
+    notes = state.notes if event.waiting is None else event.waiting
+    if event.note:
+        notes = (*notes, Note("self", event.note, fence=event.fence))
     before = state.context
     stays = (before.tip, before.mask) == (event.context.tip, event.context.mask)
     state = _stepped(state, "head" if stays else "tip", recorded.version, event.cause, notes)

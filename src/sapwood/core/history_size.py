@@ -55,6 +55,11 @@ def history(live: LivePath, counter: Counter, calibration: Calibration) -> Count
     return ended + calibrated(_raw_open(live, counter), counter, calibration)
 
 
+def oldest(live: LivePath, counter: Counter, calibration: Calibration, count: int) -> Count:
+    """The size of the `count` oldest turns in view; the open turn is the newest."""
+    return calibrated(sum(_raw_sizes(live, counter, slice(count))), counter, calibration)
+
+
 def raw_history(live: LivePath, counter: Counter) -> int:
     """The raw size of the whole live history, the open turn included."""
     return _raw_settled(live, counter) + (_raw_open(live, counter) if live.open else 0)

@@ -3,8 +3,8 @@
 The request is the present one plus an instruction at the end, so the provider's cache serves the
 rest. If the summary lacks too much of what the check looks for, or is too long, the model writes it
 once more. If it still does, it is refused unless a person insists. A summary that is not shorter
-than the history is not used. If anything fails, nothing is trimmed, and the tokens that were used
-are recorded.
+than what it replaces is not used. If anything fails, nothing is trimmed, and the tokens that were
+used are recorded.
 
 The decisions and questions that rules found go along as a draft, and the model corrects them in a
 JSON block. Without a usable block the rules' list is used, and the answer says so.
@@ -31,15 +31,14 @@ from sapwood.analysis.judgement.summary_list import (
     read_summary,
 )
 from sapwood.analysis.ledger.entries import Decision, Question, render_ledger
-from sapwood.analysis.ledger.ledger_builder import ledger_of
-from sapwood.analysis.probes import SummaryCheck, check_summary, probes_of
+from sapwood.analysis.probes import SummaryCheck, check_summary
 from sapwood.core import refusals
 from sapwood.core.command_table import TABLE
 from sapwood.core.commands import CommandMeta, Compact, DropSummary, RecordJudgement
 from sapwood.core.content import Text, Usage
 from sapwood.core.errors import LogError
 from sapwood.core.events import SYSTEM, JudgedSentence
-from sapwood.core.history_size import calibrated, history
+from sapwood.core.history_size import calibrated, oldest
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Answer, CallHints, Failure, ToolSpec
 from sapwood.core.plural import counted
@@ -59,6 +58,7 @@ from sapwood.turns.model_access import (
     provider_access,
 )
 from sapwood.turns.open_agent import OpenAgent
+from sapwood.turns.summary_basis import SummaryBasis, summary_basis
 from sapwood.turns.trace import Tracing, Untraced
 
 _REPAIR = "Your summary lacks the following, which mattered. Write it again, with them: {missing}."
@@ -222,13 +222,14 @@ class Compactor:
             account = CompactionUsage()
             counting = asyncio.ensure_future(self._counted(opened, len(leaving)))
             try:
+                basis = await self._basis(opened, leaving)
                 if signer := self._signer(state):
-                    draft = await self._by_provider(opened, leaving, account, signer, instruction)
+                    draft = await self._by_provider(opened, basis, account, signer, instruction)
                 else:
-                    draft = await self._summarise(opened, leaving, account, instruction)
+                    draft = await self._summarise(opened, basis, account, instruction)
                 problem = None if anyway else draft.problem(len(leaving))
                 answer = problem or await self._replace_turns(
-                    opened, leaving, keep, draft, account, ended, counting, why
+                    opened, basis, keep, draft, account, ended, counting, why
                 )
             except BaseException as error:  # the tokens used before an interrupt cost money too
                 await self._record_unused(state, account, str(error) or "interrupted")
@@ -240,6 +241,10 @@ class Compactor:
             elif not answer.events or answer.repeated:
                 await self._record_unused(state, account, answer.message)
             return answer
+
+    async def _basis(self, opened: OpenAgent, leaving: Sequence[Turn]) -> SummaryBasis:
+        log, space = self._dispatcher.log, self._dispatcher.space
+        return await summary_basis(log, space, opened.state, leaving)
 
     async def _record_unused(self, state: State, account: CompactionUsage, reason: str) -> None:
         """Records the tokens of a summary that is not used. Ignores errors of the log: the first
@@ -254,7 +259,7 @@ class Compactor:
     async def _replace_turns(
         self,
         opened: OpenAgent,
-        leaving: Sequence[Turn],
+        basis: SummaryBasis,
         keep: int,
         draft: SummaryDraft,
         account: CompactionUsage,
@@ -264,9 +269,9 @@ class Compactor:
     ) -> Done | refusals.Refusal:
         state = opened.state
         # Any text between a signed summary and turns that stay would invalidate their thinking.
-        listed = "" if draft.signature and keep else listed_ledger(opened, leaving, draft)
-        if not self._saves(opened, draft.text + listed):
-            return Done("The summary is not shorter than the turns. Nothing was changed.")
+        listed = "" if draft.signature and keep else listed_ledger(basis, draft)
+        if not self._saves(opened, basis.leaving, draft.text + listed):
+            return Done("The summary is not shorter than what it replaces. Nothing was changed.")
         command = Compact(
             state.agent,
             draft.text,
@@ -316,23 +321,21 @@ class Compactor:
     async def _summarise(
         self,
         opened: OpenAgent,
-        leaving: Sequence[Turn],
+        basis: SummaryBasis,
         account: CompactionUsage,
         instruction: str,
     ) -> SummaryDraft:
         settings = opened.state.settings
-        ledger = ledger_of(leaving, opened.state.workspace.folder)
-        probes = probes_of(leaving, ledger)
         if settings.summary_cap:
             instruction = f"{instruction} {LENGTH.format(words=words_of(settings))}"
-        entries = drafted_entries(ledger)
+        entries = drafted_entries(basis.ledger)
         if entries:
             instruction = f"{instruction}\n\n{list_instruction(entries, new_nonce())}"
-        draft = await self._ask(opened, instruction, probes, account, entries, leaving)
+        draft = await self._ask(opened, instruction, account, entries, basis)
         if not draft.repair:
             return draft
         again = f"{instruction}\n\n{draft.text}\n\n{draft.repair}"
-        repaired = await self._ask(opened, again, probes, account, entries, leaving)
+        repaired = await self._ask(opened, again, account, entries, basis)
         best, other = (repaired, draft) if repaired.rank >= draft.rank else (draft, repaired)
         return structs.replace(best, sentences=best.sentences or other.sentences)
 
@@ -346,37 +349,34 @@ class Compactor:
     async def _by_provider(
         self,
         opened: OpenAgent,
-        leaving: Sequence[Turn],
+        basis: SummaryBasis,
         account: CompactionUsage,
         signer: str,
         instruction: str,
     ) -> SummaryDraft:
         settings = opened.state.settings
-        ledger = ledger_of(leaving, opened.state.workspace.folder)
         if settings.summary_cap:
             instruction = f"{instruction} {LENGTH.format(words=words_of(settings))}"
-        if len(leaving) < len(opened.live.all_turns):
-            instruction = f"{instruction}\n\n{_FACTS}\n\n{render_ledger(ledger)}"
-        probes = probes_of(leaving, ledger)
-        draft = await self._ask_provider(opened, instruction, probes, account, leaving, signer)
+        if basis.leaving < len(opened.live.all_turns):
+            instruction = f"{instruction}\n\n{_FACTS}\n\n{render_ledger(basis.ledger)}"
+        draft = await self._ask_provider(opened, instruction, account, basis, signer)
         if not draft.repair:
             return draft
         again = f"{draft.repair}\n\n{instruction}\n\nYour summary was:\n\n{draft.text}"
-        repaired = await self._ask_provider(opened, again, probes, account, leaving, signer)
+        repaired = await self._ask_provider(opened, again, account, basis, signer)
         return repaired if repaired.rank >= draft.rank else draft
 
     async def _ask_provider(
         self,
         opened: OpenAgent,
         instruction: str,
-        probes: Sequence[str],
         account: CompactionUsage,
-        leaving: Sequence[Turn],
+        basis: SummaryBasis,
         signer: str,
     ) -> SummaryDraft:
         instruction = await self._dispatcher.mask(instruction)
-        request = view(opened.state, opened.live, summarised=len(leaving))
-        await self._record(opened, request, instruction, len(leaving))
+        request = view(opened.state, opened.live, summarised=basis.leaving)
+        await self._record(opened, request, instruction, basis.leaving)
         hints = structs.replace(hints_of(opened), summarise=instruction)
         answer = await self._answer(opened.state, request, hints)
         account.usage += answer.usage or Usage(0)
@@ -391,7 +391,7 @@ class Compactor:
         size = self._tokens(opened, text)
         return SummaryDraft(
             text,
-            check_summary(text, probes),
+            check_summary(text, basis.probes),
             size,
             opened.state.settings,
             signer=signer,
@@ -404,10 +404,9 @@ class Compactor:
         self,
         opened: OpenAgent,
         instruction: str,
-        probes: Sequence[str],
         account: CompactionUsage,
         entries: Sequence[Decision | Question],
-        leaving: Sequence[Turn],
+        basis: SummaryBasis,
     ) -> SummaryDraft:
         # Masked before the call, because the stored instruction must be the one that was sent.
         instruction = await self._dispatcher.mask(instruction)
@@ -418,13 +417,13 @@ class Compactor:
         if answer.ended != "done":
             raise Failure("cut", "The model did not finish its summary. Nothing was compacted.")
         text = "\n\n".join(part.text for part in answer.parts if isinstance(part, Text)).strip()
-        summary = read_summary(text, entries, leaving) if entries else ListedSummary(text)
+        summary = read_summary(text, entries, basis.turns) if entries else ListedSummary(text)
         text = summary.text
         if not text:
             raise Failure("other", "The model did not write a summary. Nothing was compacted.")
         return SummaryDraft(
             text,
-            check_summary(text, probes),
+            check_summary(text, basis.probes),
             self._tokens(opened, text),
             opened.state.settings,
             len(entries),
@@ -456,17 +455,20 @@ class Compactor:
                         return piece
             raise Failure("cut", "The summary ended before it was complete. Nothing was compacted.")
 
-    def _saves(self, opened: OpenAgent, summary: str) -> bool:
+    def _saves(self, opened: OpenAgent, leaving: int, summary: str) -> bool:
+        """Whether a summary is shorter than what leaves view: turns and the summary before them."""
         counter = self._dispatcher.counter_for(opened.state.settings.model)
-        size = history(opened.live, counter, opened.state.ratio())
-        return self._tokens(opened, summary) < size.tokens
+        turns = oldest(opened.live, counter, opened.state.ratio(), leaving).tokens
+        old = opened.live.summary
+        before = self._tokens(opened, old.text + old.ledger) if old is not None else 0
+        return self._tokens(opened, summary) < turns + before
 
     def _tokens(self, opened: OpenAgent, text: str) -> int:
         counter = self._dispatcher.counter_for(opened.state.settings.model)
         return calibrated(counter.count(text).tokens, counter, opened.state.ratio()).tokens
 
 
-def listed_ledger(opened: OpenAgent, leaving: Sequence[Turn], draft: SummaryDraft) -> str:
+def listed_ledger(basis: SummaryBasis, draft: SummaryDraft) -> str:
     """The ledger of the turns as text, with decisions and questions as the model corrected them."""
-    ledger = ledger_of(leaving, opened.state.workspace.folder)
-    return render_ledger(with_judged(ledger, draft.sentences or (), len(leaving)))
+    judged = draft.sentences or ()
+    return render_ledger(with_judged(basis.ledger, judged, len(basis.turns)))

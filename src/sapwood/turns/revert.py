@@ -33,6 +33,7 @@ from sapwood.core.events import (
 from sapwood.core.ids import AgentId, EventRef, Space
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.state import State
+from sapwood.core.waiting_notes import notes_in_view
 from sapwood.turns.checkpoints import Checkpoints, Link, chain_of, link_at
 from sapwood.turns.clock_and_ids import command_meta
 from sapwood.turns.dispatch import Dispatcher, Done
@@ -441,8 +442,7 @@ class Reverter:
         if not state.notes:
             return ()
         live = await read_live(self._log, self._space, state, context=context)
-        prompts = [part for turn in live.turns for part in turn.prompt]
-        return tuple(note for note in state.notes if note in prompts)
+        return notes_in_view(state.notes, live.turns)
 
     async def _working_in(self, root: str) -> AgentSummary | None:
         """An agent with an open turn that may change the same files."""

@@ -25,6 +25,7 @@ from sapwood.turns.compaction import (
 )
 from sapwood.turns.dispatch import Done
 from sapwood.turns.open_agent import OpenAgent, read_live
+from sapwood.turns.summary_basis import SummaryBasis
 
 EXTEND = (
     "The turns that are quoted above have left your view. Write one summary of all that you do not "
@@ -50,9 +51,10 @@ class SummaryExtension(Compactor):
             return None
         account = CompactionUsage()
         try:
-            draft = await self._draft(opened, leaving, account)
+            basis = await self._basis(opened, leaving)
+            draft = await self._draft(opened, leaving, basis, account)
             answer = draft.problem(len(leaving)) or await self._store(
-                opened, leaving, draft, account, next_commit
+                opened, basis, draft, account, next_commit
             )
         except BaseException as error:  # the tokens used before the process ends cost money too
             await self._record_unused(opened.state, account, str(error) or "interrupted")
@@ -76,16 +78,20 @@ class SummaryExtension(Compactor):
         return [turn for turn in before.turns if turn.ref not in in_view]
 
     async def _draft(
-        self, opened: OpenAgent, leaving: Sequence[Turn], account: CompactionUsage
+        self,
+        opened: OpenAgent,
+        leaving: Sequence[Turn],
+        basis: SummaryBasis,
+        account: CompactionUsage,
     ) -> SummaryDraft:
         quoted = "\n\n".join(map(quoted_turn, leaving))
         instruction = f"{framed_departure(quoted, new_nonce())}\n\n{EXTEND}"
-        return await self._summarise(opened, leaving, account, instruction)
+        return await self._summarise(opened, basis, account, instruction)
 
     async def _store(
         self,
         opened: OpenAgent,
-        leaving: Sequence[Turn],
+        basis: SummaryBasis,
         draft: SummaryDraft,
         account: CompactionUsage,
         next_commit: Callable[[], Awaitable[None]],
@@ -95,7 +101,7 @@ class SummaryExtension(Compactor):
             state.agent,
             draft.text,
             state.window_moved_at,
-            listed_ledger(opened, leaving, draft),
+            listed_ledger(basis, draft),
             round(draft.checked.score, 3),
             state.settings.model,
             account.usage,

@@ -7,6 +7,7 @@ from sapwood.core.commands import (
     Clear,
     Compact,
     CompleteTurn,
+    DeferCompact,
     Drop,
     FinishTool,
     Fork,
@@ -24,7 +25,8 @@ from sapwood.core.commands import (
 from sapwood.core.content import Text, ToolCall
 from sapwood.core.context import Context
 from sapwood.core.cuts import NO_CUTS
-from sapwood.core.events import ContextCut, ContextRestored
+from sapwood.core.decide import Accepted
+from sapwood.core.events import SYSTEM, ContextCut, ContextRestored, ContextTrimmed
 from sapwood.core.ids import AgentId, TurnPlace
 from sapwood.core.refusals import LastRequestStays, TurnIsOpen, UnknownTurn
 from sapwood.core.settings import Settings
@@ -237,6 +239,27 @@ def test_a_fork_inherits_cuts_and_can_load_what_its_parent_dropped() -> None:
     assert [turn.number for turn in world.lives[CHILD].turns] == [1, 2, 4]
 
 
+@pytest.mark.parametrize(("trims", "typed"), [(False, "2"), (True, "2"), (True, "1")])
+def test_a_fork_of_a_fork_of_a_fork_from_a_mark_leaves_out_what_was_dropped(
+    trims: bool, typed: str
+) -> None:
+    world, agent = conversation(3)
+    if trims:
+        does(world, KeepLast(agent, 2))
+    does(world, Fork(agent, CHILD))
+    world.turn(CHILD, "ask 1", "answer 1")
+    of_child, last = AgentId("of-child"), AgentId("last")
+    does(world, Fork(CHILD, of_child))
+    does(world, SetMark(of_child, "HERE"))
+    for number in range(1, 4):
+        world.turn(of_child, f"ask {number}", f"answer {number}")
+    does(world, drop(of_child, typed))
+    does(world, Fork(of_child, last, "HERE"))
+    assert [turn.number for turn in world.lives[last].turns] == [
+        number for number in range(1, 4) if str(number) != typed
+    ]
+
+
 def test_a_fork_from_a_mark_inside_a_cut_sees_what_follows() -> None:
     world, agent = conversation(2)
     does(world, SetMark(agent, "HERE"))
@@ -305,6 +328,42 @@ def test_a_models_drop_takes_effect_when_its_turn_ends_with_a_note() -> None:
     does(world, Undo(agent))
     assert asked(world, agent) == [1, 2, 3, 4]
     assert not world.states[agent].notes
+
+
+@pytest.mark.parametrize(
+    ("keep", "typed", "left", "back"),
+    [
+        (3, "4", [3, 5], [1, 2, 3, 5]),
+        (3, "2", [3, 4, 5], [1, 3, 4, 5]),
+        (9, "4", [1, 2, 3, 5], [1, 2, 3, 4, 5]),
+        (3, "1-2", [3, 4, 5], [1, 2, 3, 4, 5]),
+    ],
+)
+def test_a_models_drop_takes_effect_when_its_turn_ends_with_a_summary(
+    keep: int, typed: str, left: list[int], back: list[int]
+) -> None:
+    world, agent = conversation(4)
+    opens(world, agent, "tidy up")
+    by_model(world, drop(agent, typed))
+    by_model(world, DeferCompact(agent, keep))
+    by_model(world, AddReply(agent, (Text("tidied"),)))
+    assert isinstance(world.do(Compact(agent, "Numbers.", keep), SYSTEM), Accepted)
+    assert asked(world, agent) == left
+    (note,) = world.states[agent].notes
+    assert note.text.startswith("At the end of your last turn you dropped ")
+    does(world, Undo(agent))
+    assert asked(world, agent) == back
+
+
+def test_a_count_for_a_summary_does_not_stand_for_turns_that_were_dropped() -> None:
+    world, agent = conversation(4)
+    opens(world, agent, "tidy up")
+    by_model(world, drop(agent, "1"))
+    by_model(world, DeferCompact(agent, 3))
+    by_model(world, AddReply(agent, (Text("tidied"),)))
+    world.do(Compact(agent, "Numbers.", 3, tokens=99), SYSTEM)
+    trimmed = [each.event for each in world.logs[agent] if isinstance(each.event, ContextTrimmed)]
+    assert [(each.turns, each.tokens) for each in trimmed] == [(1, 13)]
 
 
 def test_a_setting_offers_the_model_to_drop_large_results() -> None:

@@ -81,6 +81,33 @@ async def test_a_drop_that_is_redone_folds_as_it_did() -> None:
         assert (again.turns, again.back) == (first.turns, first.back)
 
 
+async def test_a_window_that_moves_again_is_no_step_of_the_way_back_any_more() -> None:
+    async with open(":memory:") as db:
+        agent = await talk(db, 20, cap=100)
+        await agent.run_command("/rewind 20")
+        await agent.record("Aside?", "Yes.")
+        for _ in range(2):  # the rewind, then the last move of the window
+            await agent.undo()
+        (aside,) = [fold for fold in await folds_of(agent, db) if fold.cause == "/undo"]
+        assert aside.back == UndoAction("redo", 2)
+        await agent.record("Question again?", "Answer again.")
+        assert len((await agent.state()).redo) == 1
+        (aside,) = [fold for fold in await folds_of(agent, db) if fold.cause == "/undo"]
+        assert aside.back == UndoAction("redo", 1)
+
+
+async def test_turns_that_came_back_together_are_one_step_of_the_way_back() -> None:
+    async with open(":memory:") as db:
+        agent = await talk(db, 5)
+        await agent.clear(2)
+        await agent.run_command("/bring 1-3")
+        (fold,) = await folds_of(agent, db)
+        assert fold.back == UndoAction("undo", 2)
+        for _ in range(2):
+            await agent.undo()
+        assert await folds_of(agent, db) == []
+
+
 async def test_an_undo_moves_the_window_back() -> None:
     async with open(":memory:") as db:
         agent = await talk(db, 40, cap=100)

@@ -1,13 +1,14 @@
 """Handlers of commands that change what the model sees: marks, clears, pins, summaries, reverts."""
 
 import re
-from typing import TYPE_CHECKING
 
 from msgspec import structs
 
 from sapwood.conversation import answers
-from sapwood.conversation.agent_lookup import context_before, find, find_turn, find_turns, place_of
-from sapwood.conversation.call import Call, Services
+from sapwood.conversation.agent_lookup import find, find_turn, find_turns, place_of
+from sapwood.conversation.call import Call
+from sapwood.conversation.context_before_turn import context_before
+from sapwood.conversation.prompt_checks import finish_revert, hook_objection, reverter_of
 from sapwood.core import commands, refusals
 from sapwood.core.budget import budget_of, overflow_text
 from sapwood.core.content import Note, PromptPart, Text
@@ -16,15 +17,13 @@ from sapwood.core.context_diff import cut_change, view_change
 from sapwood.core.decide.contexts import LOADS_KEPT, named, undone_with
 from sapwood.core.decide.drops import dropped_turns
 from sapwood.core.errors import RefusedError, accepted
+from sapwood.core.events import ContextSummarized
 from sapwood.core.ids import TurnPlace, TurnRef
 from sapwood.core.turn import Turn, quoted_turn
 from sapwood.core.turn_numbers import means_turn, parse_place
+from sapwood.core.waiting_notes import notes_in_view, notes_left_behind
 from sapwood.turns.open_agent import OpenAgent, read_live
 from sapwood.turns.turn_lookup import TurnStart, whole_turn
-
-if TYPE_CHECKING:
-    from sapwood.turns.revert import Reverter
-
 
 _BACKWARD = re.compile(r"#?([0-9]{1,9})-([0-9]{1,9})")
 _NUMBER = re.compile(r"[0-9]+")
@@ -33,6 +32,7 @@ _ANYWAY = "--anyway"
 _BY_RULES = (
     "The earlier turns were replaced with a summary that Sapwood built by rules. It is shown below."
 )
+_BEFORE = "The summary before it:"
 
 
 async def mark(call: Call) -> answers.Changed:
@@ -136,7 +136,12 @@ async def edit(call: Call) -> answers.PromptToEdit | answers.ArgumentNeeded:
 
 
 async def retry(call: Call) -> answers.Prompted:
-    """Goes back to before the last request in view and asks it again."""
+    """Goes back to before the last request in view and asks it again.
+
+    If the prompt would be refused, nothing changes.
+    """
+    if (refused := await finish_revert(call.services, (await call.opened()).state)) is not None:
+        raise RefusedError(refused)
     opened = await call.opened()
     state = opened.state
     turn = next((each for each in reversed(opened.live.turns) if each.is_request), None)
@@ -146,23 +151,42 @@ async def retry(call: Call) -> answers.Prompted:
         raise RefusedError(refusals.Imported(state.agent, state.origin.source))
     if call.services.models is not None:
         call.services.models.require(state.settings.model)
-    if not await call.first_answer():
+    own = turn.agent == state.agent
+    prompt = tuple([part for part in turn.prompt if _is_asked_again(part, own=own)])
+    is_new = await call.first_answer() is None
+    if is_new:
+        if (objection := await hook_objection(call.services, state, prompt)) is not None:
+            raise RefusedError(objection)
         shown = await place_of(call.space, state, turn)
         back = await _before(call, opened, turn, shown)
         await call.give(structs.replace(back, cause="retry"))
-    prompt = tuple([part for part in turn.prompt if _is_of_person(part)])
-    return await call.open_turn(prompt, step="prompt")
+    return await call.open_turn(prompt, step="prompt", checked=is_new)
 
 
-def _is_of_person(part: PromptPart) -> bool:
-    """Whether a person gave this part of a prompt, also by running a shell command."""
-    return not isinstance(part, Note) or part.origin == "shell"
+def _is_asked_again(part: PromptPart, *, own: bool) -> bool:
+    """Whether this part of a prompt is sent again: what a person gave, also by a shell command.
+
+    Notes of an own turn wait again after the rewind. Those of a turn that a fork inherited do not,
+    so they are sent here, but for what was told to its parent as a child.
+    """
+    if not isinstance(part, Note):
+        return True
+    return part.origin == "shell" or (not own and part.origin in ("mail", "self", "delegated"))
 
 
 async def _before(call: Call, opened: OpenAgent, turn: Turn, place: str) -> commands.Rewind:
     context = await context_before(call.space, opened, turn)
     ref = TurnRef(turn.agent, turn.first, max(turn.first, turn.last))
-    return commands.Rewind(call.agent, before=ref, context=context, place=place)
+    state, space = opened.state, call.space
+    after = (await read_live(space.log, space.space, state, context=context)).turns
+    return commands.Rewind(
+        call.agent,
+        before=ref,
+        context=context,
+        place=place,
+        notes_left=notes_left_behind(state.agent, opened.live.turns, after),
+        notes_in_view=notes_in_view(state.notes, after),
+    )
 
 
 def _to_pick(call: Call, question: str) -> answers.ArgumentNeeded:
@@ -312,18 +336,30 @@ async def compact(call: Call) -> answers.Changed | answers.Compacted:
 async def _compact_by_rules(call: Call, keep: int, wanted: str) -> answers.Compacted:
     """Puts the ledger in place of the history: what was asked, done and decided, by rules.
 
-    A session of another program is compacted so, because its model cannot be called from here.
+    A session of another program is compacted so, because its model cannot be called from here. The
+    summary in view stays in the new one, and the ledger covers the turns that it stands for.
     """
     from sapwood.analysis.ledger.entries import render_ledger
-    from sapwood.analysis.ledger.ledger_builder import ledger_of
+    from sapwood.turns.summary_basis import summary_basis
 
-    opened = await call.opened()
+    opened, space = await call.opened(), call.space
     turns = opened.live.turns[: max(0, len(opened.live.turns) - keep)]
-    listed = render_ledger(ledger_of(turns, opened.state.workspace.folder))
-    text = f"{_BY_RULES}\n\nThe user wants this to be kept: {wanted}" if wanted else _BY_RULES
+    basis = await summary_basis(space.log, space.space, opened.state, turns)
+    text = _text_by_rules(opened.live.summary, wanted)
+    listed = render_ledger(basis.ledger)
     command = commands.Compact(call.agent, text, keep, listed, of=opened.state.context.tip)
     done = await call.give(command)
     return answers.Compacted(call.agent, done.message, done.events)
+
+
+def _text_by_rules(old: ContextSummarized | None, wanted: str) -> str:
+    """The text of a summary by rules: what is to be kept, and the text of the summary before it."""
+    before = old.text.removeprefix(_BY_RULES).strip() if old is not None else ""
+    before = before.removeprefix(_BEFORE).strip()
+    parts = [_BY_RULES]
+    parts += [f"The user wants this to be kept: {wanted}"] if wanted else []
+    parts += [f"{_BEFORE}\n\n{before}"] if before else []
+    return "\n\n".join(parts)
 
 
 async def revert(call: Call) -> answers.FilesReverted:
@@ -340,15 +376,6 @@ async def revert(call: Call) -> answers.FilesReverted:
         or await reverter.revert(call.agent, "".join(words), anyway=anyway, why=call.given())
     )
     return answers.FilesReverted(call.agent, done.message, done.events)
-
-
-def reverter_of(services: Services) -> "Reverter | None":
-    """What reverts files and context; None where no files are saved."""
-    from sapwood.turns.revert import Reverter
-
-    if services.checkpoints is None:
-        return None
-    return Reverter(services.space.dispatcher, services.checkpoints())
 
 
 async def _moved(call: Call, command: commands.Command) -> answers.Changed:

@@ -5,8 +5,9 @@ import re
 from msgspec import structs
 
 from sapwood.conversation import answers
-from sapwood.conversation.agent_lookup import context_before, find_turn, find_turns, names_in
+from sapwood.conversation.agent_lookup import find_turn, find_turns, names_in
 from sapwood.conversation.call import Call, OpenSpace
+from sapwood.conversation.context_before_turn import context_before
 from sapwood.conversation.context_breakdown import break_down
 from sapwood.conversation.turn_search import search_turns
 from sapwood.core import refusals

@@ -26,6 +26,7 @@ from sapwood.core.commands import (
 from sapwood.core.context import Context, Mark, Mask, Step, StepCause, find_mark, undo_step
 from sapwood.core.decide import guards
 from sapwood.core.decide.decision import Accepted, DecisionInput, Draft, Refused, accept
+from sapwood.core.decide.drops import apply_drops
 from sapwood.core.decide.trims import overflow, trim, trims_request
 from sapwood.core.history_size import live_mask, mask_edges, size_of
 from sapwood.core.ids import EventRef, TurnRef
@@ -150,8 +151,16 @@ def _rewind_before(
     if context == state.context:
         return Accepted((), f"Nothing changed: you are already just before turn {command.place}.")
     version = turn.first - 1 if turn.agent == state.agent else 0
+    waiting = tuple([note for note in state.notes if note not in command.notes_in_view])
+    waiting = (*(note for note in command.notes_left if note not in waiting), *waiting)
     event = events.ContextRewound(
-        "", version, context, before=turn.first, place=command.place, cause=command.cause
+        "",
+        version,
+        context,
+        before=turn.first,
+        place=command.place,
+        cause=command.cause,
+        waiting=None if waiting == state.notes else waiting,
     )
     return accept(inputs, meta, event, f"Rewound to just before turn {command.place}.")
 
@@ -319,16 +328,20 @@ def compact(inputs: DecisionInput, command: Compact, meta: CommandMeta) -> Accep
     if due and inputs.live.open is not None:
         draft.add(events.TurnCompleted(size_of(inputs.live.open, inputs.counter)))
     assert draft.live is not None
+    summarised = len(draft.live.turns) - max(0, command.keep)
+    covered = {turn.ref for turn in draft.live.turns[: max(0, summarised)]}
+    if due and inputs.state.open is not None:
+        apply_drops(draft, inputs.state.open.drops, inputs.counter)
     count = len(draft.live.turns)
     at_least = overflow(draft, inputs.counter) if due else 0
-    leaving = max(at_least, count - max(0, command.keep))
-    if leaving != count - max(0, command.keep):  # more turns leave than were counted
-        command = structs.replace(command, tokens=0)
+    leaving = max(at_least, sum(turn.ref in covered for turn in draft.live.turns))
+    if leaving != summarised or draft.state.context.cuts != inputs.state.context.cuts:
+        command = structs.replace(command, tokens=0)  # other turns leave than were counted
     is_programs = inputs.state.origin is not None and meta.actor.role == "system" and not due
     # A program may compact its own summary again, before another turn.
     if leaving <= 0 and not (is_programs and draft.live.summary):
         return draft.accepted(f"Nothing to compact: {counted(count, 'turn')} in view.")
-    _replace_by_summary(draft, command, max(0, leaving), inputs.counter, carries=not is_programs)
+    _replace_by_summary(draft, command, leaving, inputs.counter, carries=not is_programs)
     share = (
         ""
         if command.score is None

@@ -207,11 +207,12 @@ def _suffix(state: State, live: LivePath, mark: Mark) -> Context:
     if turn is not None:
         context = as_of_turn(context, turn.agent, turn.first)
     start, head = mark.context.tip, context.head
-    if head is None or start == head:
+    is_met = any(start in (each.ref, each.parent) for each in live.turns)
+    if head is None or start == head or is_met:
         is_in_view = True
     elif start is None:
         is_in_view = False
-    else:
+    else:  # a turn that is out of view, before `head` or in a cut
         same = start.agent == head.agent
         is_in_view = start.last > head.last if same else start.agent == state.agent
     return Context(context.tip, start, mask=context.mask, cuts=context.cuts if is_in_view else None)

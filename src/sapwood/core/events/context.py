@@ -130,7 +130,8 @@ class ContextRewound(Struct, frozen=True, omit_defaults=True, gc=False):
     `note` is what the model wrote to itself, and `fence` marks its end in a request.
     `before` is the turn that was to leave view, by the version at which it starts; 0 for a mark.
     `place` is that turn as people name it; earlier versions did not record it. `cause` is the
-    command: a `/retry` goes back to before the turn whose prompt it asks again.
+    command: a `/retry` goes back to before the turn whose prompt it asks again. `waiting` are all
+    notes that wait after it if others do than before; earlier versions did not change them.
     """
 
     kind: ClassVar = "context.rewound"
@@ -143,6 +144,7 @@ class ContextRewound(Struct, frozen=True, omit_defaults=True, gc=False):
     before: int = 0
     place: str = ""
     cause: Literal["rewind", "retry"] = "rewind"
+    waiting: tuple[Note, ...] | None = None
 
 
 class ContextReverted(Struct, frozen=True, omit_defaults=True, gc=False):

@@ -212,8 +212,9 @@ class Timeline:
                 self._summary = recorded.ref
             case events.ContextTrimmed():
                 self._trimmed(recorded, event)
-            case events.ContextLoaded():
-                self._step(version)
+            case events.ContextLoaded(joined=joined):
+                if not joined:
+                    self._step(version)
                 loaded = (*self.context.loaded, recorded.ref)
                 self.context = structs.replace(self.context, loaded=loaded)
                 self._append("event", agent, version, turn=-1)
@@ -484,7 +485,8 @@ class Timeline:
         self._redo.clear()
 
     def _window_step(self, version: int) -> None:
-        """A move of the window is a step too, as in the state."""
+        """A move of the window is a step too, as in the state. An undone one has no redo then."""
+        self._redo = [step for step in self._redo if step not in self._by_window]
         tip, newest = self.context.tip, self._undo[-1] if self._undo else 0
         if newest in self._by_window and self._by_window[newest] == tip:
             return
