@@ -202,6 +202,21 @@ async def test_a_hook_that_objects_leaves_everything_as_it_was(db: Sapwood) -> N
     assert asked == ["And storks?"] * 2
 
 
+async def test_a_hook_that_objects_leaves_a_plan_as_it_was(db: Sapwood) -> None:
+    agent = await db.start("demo")
+    await agent.run_command("/permissions plan")
+    await agent.record("How do we count storks?", "From the roof.")
+    before = await agent.state()
+
+    async def object_to(state: State, prompt: Sequence[PromptPart]) -> Refusal:
+        return BadArguments("a prompt", "Not today.")
+
+    service = ConversationService(structs.replace(agent.service.services, check_prompt=object_to))
+    accept = CommandStep(TABLE["accept-plan"])
+    assert await service.answer(agent.id, accept) == BadArguments("a prompt", "Not today.")
+    assert await agent.state() == before
+
+
 async def test_a_hook_sees_the_prompt_once(db: Sapwood) -> None:
     agent = await db.start("demo")
     await agent.record("And storks?", "On roofs.")

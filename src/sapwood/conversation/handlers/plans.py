@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from sapwood.conversation.answers import Changed, Prompted
 from sapwood.conversation.call import Call
+from sapwood.conversation.prompt_checks import hook_objection
 from sapwood.core.commands import AddPin, Configure, WriteTodo
 from sapwood.core.content import Text
 from sapwood.core.errors import RefusedError
@@ -52,7 +53,8 @@ def _item(line: str) -> TodoItem:
 async def accept_plan(call: Call) -> Prompted:
     """Pins the last answer as the plan, ends plan mode, and has the plan carried out.
 
-    The argument is the permission mode from then on, by default `ask`. Raises `RefusedError`.
+    The argument is the permission mode from then on, by default `ask`. Raises `RefusedError`; if a
+    hook objects to the prompt, nothing has changed.
     """
     mode = _mode(call)
     opened = await call.opened()
@@ -61,9 +63,12 @@ async def accept_plan(call: Call) -> Prompted:
         raise RefusedError(NothingToAccept())
     if call.services.models is not None:
         call.services.models.require(opened.state.settings.model)
+    prompt, is_new = (Text(_ACCEPTED),), await call.first_answer() is None
+    if is_new and (objection := await hook_objection(call.services, opened.state, prompt)):
+        raise RefusedError(objection)
     await call.give_step(AddPin(call.agent, PLAN_PIN, text), "pin")
     await call.give_step(Configure(call.agent, SettingsChange(permission_mode=mode)), "mode")
-    return await call.open_turn((Text(_ACCEPTED),))
+    return await call.open_turn(prompt, checked=is_new)
 
 
 def _mode(call: Call) -> PermissionMode:
