@@ -56,7 +56,7 @@ def test_a_change_of_a_deleted_session_is_refused_with_the_command_that_restores
     assert ran.code == Exit.FAILED
     assert ran.err == (
         f"Error: Claude Code no longer has session {SESSION}. Nothing was changed. "
-        f"To restore it first, type: {RESTORE}\n"
+        f"To restore it first, type '{RESTORE}'.\n"
     )
     assert in_view(sapwood, SESSION) == ["Ask 3.", "Ask 4."]
 

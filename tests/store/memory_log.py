@@ -69,7 +69,7 @@ class MemoryLog:
             words = data.words.get(append.agent)
             is_ended = append.ends_words and append.words is not None
             known = data.summaries.get(append.agent)
-            if known and append.summary.created not in (0, known.created):
+            if known and 0 < append.summary.created != known.created > 0:
                 raise VersionConflict(append.agent, append.expected)
             if len(data.streams.get(append.agent, ())) != append.expected or (
                 is_ended and (words.command if words else "") != append.words

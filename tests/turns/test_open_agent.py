@@ -12,7 +12,7 @@ from sapwood.core.commands import Fork, KeepLast
 from sapwood.core.evolve import evolve
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.live_path import EMPTY
-from sapwood.core.log_values import Snapshot
+from sapwood.core.log_values import AgentSummary, Append, Snapshot
 from sapwood.core.state import State
 from sapwood.core.view import view
 from sapwood.testing import CoreHarness
@@ -26,7 +26,7 @@ from sapwood.turns.open_agent import (
     snapshot_of,
 )
 from tests.core.speaking import conversation, does
-from tests.store.contract import start
+from tests.store.contract import commit_of
 from tests.store.memory_log import MemoryLog
 from tests.turns.commanding import SPACE
 from tests.turns.logs import stored
@@ -133,10 +133,12 @@ async def test_a_snapshot_of_another_schema_is_passed_over() -> None:
 
 async def test_a_snapshot_of_another_space_is_not_seen() -> None:
     world, agent = conversation(2)
-    log = await stored(world)
-    await start(log, Space("other"), agent)
-    await log.save_snapshot(Space("other"), snapshot_of(folded(world, agent, 3)))
-    assert await open_state(log, Space("other"), agent) == folded(world, agent, 3)
+    log, other = await stored(world), Space("other")
+    events = tuple(world.logs[agent][:3])
+    summary = AgentSummary(agent, len(events))
+    await log.commit(other, commit_of(Append(agent, 0, events, summary)))
+    await log.save_snapshot(other, snapshot_of(folded(world, agent, 3)))
+    assert await open_state(log, other, agent) == folded(world, agent, 3)
     assert await open_state(log, SPACE, agent) == world.states[agent]
 
 

@@ -203,19 +203,23 @@ async def test_those_who_may_read_events_may_read_the_tables_of_a_migration(empt
     assert row[0]
 
 
+_LOCKING = 17
+"""A migration that needs a lock on a table."""
+
+
 async def test_commits_do_not_wait_behind_a_migration_that_waits_for_a_backup(
     empty: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(schema, "_LOCK_TIMEOUT", "100ms")
     monkeypatch.setattr(schema, "_LOCK_PAUSE", 0.1)
-    await execute(empty, frozen(schema.NEWEST - 1))
+    await execute(empty, frozen(_LOCKING - 1))
     backup, session = await asyncpg.connect(empty), await asyncpg.connect(empty)
     tries = 0
     run = schema._run_now  # pyright: ignore[reportPrivateUsage]
 
     async def counted(connection: "Connection", number: int, name: str) -> None:
         nonlocal tries
-        tries += number == schema.NEWEST
+        tries += number == _LOCKING
         await run(connection, number, name)
 
     monkeypatch.setattr(schema, "_run_now", counted)
@@ -240,7 +244,7 @@ async def test_a_migration_says_that_a_backup_kept_it_from_its_tables(
     monkeypatch.setattr(schema, "_LOCK_TIMEOUT", "50ms")
     monkeypatch.setattr(schema, "_LOCK_TRIES", 2)
     monkeypatch.setattr(schema, "_LOCK_PAUSE", 0.0)
-    await execute(empty, frozen(schema.NEWEST - 1))
+    await execute(empty, frozen(_LOCKING - 1))
     backup = await asyncpg.connect(empty)
     try:
         async with backup.transaction():
@@ -249,7 +253,7 @@ async def test_a_migration_says_that_a_backup_kept_it_from_its_tables(
                 await PostgresLog.open(empty, migrate=True)
     finally:
         await backup.close()
-    assert await schema.read_schema_number(empty) == schema.NEWEST - 1
+    assert await schema.read_schema_number(empty) == _LOCKING - 1
 
 
 async def test_a_migration_that_fails_changes_nothing(

@@ -116,8 +116,8 @@ class SessionMissing(Refusal, frozen=True):
     program: str
     session: str
     says = (
-        "{title} no longer has session {session}. Nothing was changed. To restore it first, type: "
-        "sapwood restore {session} --to {program}"
+        "{title} no longer has session {session}. Nothing was changed. To restore it first, type "
+        "'sapwood restore {session} --to {program}'."
     )
 
 

@@ -72,7 +72,7 @@ _TURN = """
         UPDATE sapwood.agents
         SET version = $4, facts = $5, name = $6, parent = $7, status = $8,
             working = $9, folder = $10, hour = $11
-        WHERE space = $1 AND agent = $2 AND version = $3 AND ($15::bigint = 0 OR created = $15)
+        WHERE space = $1 AND agent = $2 AND version = $3 AND ($15::bigint = 0 OR created IN (0, $15))
         RETURNING version
     ), receipt AS (
         INSERT INTO sapwood.receipts (space, command, data) SELECT $1, $12, $13 FROM grown
@@ -168,7 +168,7 @@ class Appender:
         for append in job.commit.appends:
             is_ended = append.ends_words and append.words is not None  # then more words have come
             version, created = known.get(append.agent, (0, 0))
-            is_other = append.summary.created not in (0, created) and append.expected > 0
+            is_other = append.expected > 0 and 0 < append.summary.created != created > 0
             if is_ended or is_other or version != append.expected:
                 return VersionConflict(append.agent, append.expected)
         return None

@@ -58,7 +58,7 @@ _ADVANCE = (
     "UPDATE agents SET version = :version, model = :model, updated = :updated, tokens = :tokens,"
     " exact = :exact, unread = :unread"
     " WHERE space = :space AND agent = :agent AND version = :expected"
-    " AND (:created = 0 OR created = :created)"
+    " AND (:created = 0 OR created IN (0, :created))"
 )
 """Holds for the agent that was created at this moment. The id of an erased agent may be used again,
 and the new agent may be at the expected version."""

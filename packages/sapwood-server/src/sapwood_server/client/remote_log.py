@@ -359,6 +359,7 @@ class RemoteService(ConversationService):
         params: TurnParams | None = None,
         reads_instructions: bool = True,
         request: str = "",
+        checked: bool = False,
     ) -> Prompted | Refusal:
         """Opens a turn with a prompt. Files are uploaded first, and the server reads instructions.
 

@@ -1,7 +1,8 @@
 -- oldest: 7
 -- A commit holds only for the agent that its program knows. The id of an erased agent may be used
 -- again, and the new agent may be at the version that the program expects. `created` tells them
--- apart, because it never changes. It is 0 in a program that cannot read an agent's first event.
+-- apart, because it never changes. It is 0 where it is not known: in a program that cannot read the
+-- first event of an agent.
 DO $$
 DECLARE
     before text := 'AND known.version = expecteds[i];';
@@ -12,6 +13,6 @@ BEGIN
     END IF;
     EXECUTE replace(
         body, before, 'AND known.version = expecteds[i]
-                AND (createds[i] = 0 OR known.created = createds[i]);'
+                AND (createds[i] = 0 OR known.created IN (0, createds[i]));'
     );
 END $$;
