@@ -205,6 +205,9 @@ def _sentence(refusal: refusals.Refusal) -> str:
         case refusals.ErasureHeld(hold):
             way = "Ask the server's operator to release it."
             return f"The legal hold {hold} covers this. Nothing was erased. {way}"
+        case refusals.SessionMissing(title, _, session):
+            way = "Restore it on its machine first."
+            return f"{title} no longer has session {session}. Nothing was changed. {way}"
         case refusals.UnknownHold(hold):
             return f"There is no active legal hold '{hold}'. Choose one that is listed."
         case refusals.TooManyTopics(limit):
