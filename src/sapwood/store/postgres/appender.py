@@ -72,7 +72,8 @@ _TURN = """
         UPDATE sapwood.agents
         SET version = $4, facts = $5, name = $6, parent = $7, status = $8,
             working = $9, folder = $10, hour = $11
-        WHERE space = $1 AND agent = $2 AND version = $3 AND ($15::bigint = 0 OR created IN (0, $15))
+        WHERE space = $1 AND agent = $2 AND version = $3
+            AND ($15::bigint = 0 OR created IN (0, $15))
         RETURNING version
     ), receipt AS (
         INSERT INTO sapwood.receipts (space, command, data) SELECT $1, $12, $13 FROM grown
