@@ -36,9 +36,10 @@ from sapwood.core.state import State
 from sapwood.core.waiting_notes import notes_in_view
 from sapwood.turns.checkpoints import Checkpoints, Link, chain_of, link_at
 from sapwood.turns.clock_and_ids import command_meta
+from sapwood.turns.context_before_turn import context_before
 from sapwood.turns.dispatch import Dispatcher, Done
 from sapwood.turns.log import Log
-from sapwood.turns.open_agent import open_state, read_live
+from sapwood.turns.open_agent import open_agent, open_state, read_live
 from sapwood.turns.turn_lookup import TurnStart, find_start, number_at
 
 _OTHERS = 3
@@ -430,12 +431,11 @@ class Reverter:
 
         If the turn is not in the context that this agent started with, the context is that one.
         """
-        start = (await open_state(self._log, self._space, state.agent, 1)).context
-        live = await read_live(self._log, self._space, state, context=start)
-        for turn in live.turns:
+        start = await open_agent(self._log, self._space, state.agent, 1)
+        for turn in start.live.turns:
             if (turn.agent, turn.first) == (target.of, target.turn):
-                return structs.replace(start, tip=turn.parent, mask=None)
-        return start
+                return await context_before(self._log, self._space, start, turn)
+        return start.state.context
 
     async def _notes_in_view(self, state: State, context: Context) -> tuple[Note, ...]:
         """The waiting notes that are in the prompt of a turn that comes into view again."""

@@ -7,7 +7,6 @@ from msgspec import structs
 from sapwood.conversation import answers
 from sapwood.conversation.agent_lookup import find, find_turn, find_turns, place_of
 from sapwood.conversation.call import Call
-from sapwood.conversation.context_before_turn import context_before
 from sapwood.conversation.prompt_checks import finish_revert, hook_objection, reverter_of
 from sapwood.core import commands, refusals
 from sapwood.core.budget import budget_of, overflow_text
@@ -22,6 +21,7 @@ from sapwood.core.ids import TurnPlace, TurnRef
 from sapwood.core.turn import Turn, quoted_turn
 from sapwood.core.turn_numbers import means_turn, parse_place
 from sapwood.core.waiting_notes import notes_in_view, notes_left_behind
+from sapwood.turns.context_before_turn import context_before
 from sapwood.turns.open_agent import OpenAgent, read_live
 from sapwood.turns.turn_lookup import TurnStart, whole_turn
 
@@ -180,7 +180,7 @@ def _is_asked_again(part: PromptPart, *, own: bool) -> bool:
 
 
 async def _before(call: Call, opened: OpenAgent, turn: Turn, place: str) -> commands.Rewind:
-    context = await context_before(call.space, opened, turn)
+    context = await context_before(call.space.log, call.space.space, opened, turn)
     ref = TurnRef(turn.agent, turn.first, max(turn.first, turn.last))
     state, space = opened.state, call.space
     after = (await read_live(space.log, space.space, state, context=context)).turns
