@@ -2,15 +2,21 @@
 
 An own turn is in the agent's log, which has the context of then. A turn that a fork inherited is in
 another log; before it, the fork sees what precedes it now.
+
+What such a return does to the notes that wait for the next prompt.
 """
 
-from msgspec import structs
+from collections.abc import Sequence
 
+from msgspec import Struct, structs
+
+from sapwood.core.content import Note
 from sapwood.core.context import Context
 from sapwood.core.events import AgentStarted
 from sapwood.core.ids import AgentId, EventRef, Space, TurnRef
 from sapwood.core.state import State
 from sapwood.core.turn import Turn
+from sapwood.core.waiting_notes import notes_in_view, notes_left_behind
 from sapwood.turns.log import Log
 from sapwood.turns.open_agent import OpenAgent, open_state, read_live
 
@@ -72,3 +78,46 @@ async def _mark_of_fork(
             return started.context
         agent = started.parent
     return None
+
+
+class NotesOfReturn(Struct, frozen=True):
+    """What a return does to the notes that wait for the next prompt.
+
+    `left` wait again, and `in_view` wait now and are in a prompt of the context of the return.
+    """
+
+    left: tuple[Note, ...]
+    in_view: tuple[Note, ...]
+
+
+async def notes_of_return(
+    log: Log, space: Space, opened: OpenAgent, context: Context, version: int
+) -> NotesOfReturn:
+    """The notes that change with a return to an earlier context.
+
+    `version` is its place in the agent's log; 0 if it is in another log.
+    """
+    state = opened.state
+    after = (await read_live(log, space, state, context=context)).turns
+    gone = await _turns_left_behind(log, space, opened, context, after)
+    then = (await open_state(log, space, state.agent, version)).notes if version else ()
+    left = notes_left_behind(state.agent, gone, after, then)
+    return NotesOfReturn(left, notes_in_view(state.notes, after))
+
+
+async def _turns_left_behind(
+    log: Log, space: Space, opened: OpenAgent, context: Context, after: Sequence[Turn]
+) -> list[Turn]:
+    """The turns that leave view, and all others between the tip and the place of the return.
+
+    These were out of view already, but what came after the place was told after it too.
+    """
+    state, place = opened.state, context.tip
+    path = (await read_live(log, space, state, context=Context(state.context.tip, place))).turns
+    if path and path[0].parent != place:  # the place is on a side branch
+        branch = (await read_live(log, space, state, context=Context(place))).turns
+        stays = {turn.ref for turn in branch}
+        path = [turn for turn in path if turn.ref not in stays]
+    in_view = {turn.ref for turn in after}
+    gone = {turn.ref: turn for turn in (*opened.live.turns, *path) if turn.ref not in in_view}
+    return list(gone.values())

@@ -20,8 +20,7 @@ from sapwood.core.events import ContextSummarized
 from sapwood.core.ids import TurnPlace, TurnRef
 from sapwood.core.turn import Turn, quoted_turn
 from sapwood.core.turn_numbers import means_turn, parse_place
-from sapwood.core.waiting_notes import notes_in_view, notes_left_behind
-from sapwood.turns.context_before_turn import context_before
+from sapwood.turns.context_before_turn import context_before, notes_of_return
 from sapwood.turns.open_agent import OpenAgent, read_live
 from sapwood.turns.turn_lookup import TurnStart, whole_turn
 
@@ -180,17 +179,17 @@ def _is_asked_again(part: PromptPart, *, own: bool) -> bool:
 
 
 async def _before(call: Call, opened: OpenAgent, turn: Turn, place: str) -> commands.Rewind:
-    context = await context_before(call.space.log, call.space.space, opened, turn)
-    ref = TurnRef(turn.agent, turn.first, max(turn.first, turn.last))
-    state, space = opened.state, call.space
-    after = (await read_live(space.log, space.space, state, context=context)).turns
+    log, space = call.space.log, call.space.space
+    context = await context_before(log, space, opened, turn)
+    version = turn.first - 1 if turn.agent == opened.state.agent else 0
+    notes = await notes_of_return(log, space, opened, context, version)
     return commands.Rewind(
         call.agent,
-        before=ref,
+        before=TurnRef(turn.agent, turn.first, max(turn.first, turn.last)),
         context=context,
         place=place,
-        notes_left=notes_left_behind(state.agent, opened.live.turns, after),
-        notes_in_view=notes_in_view(state.notes, after),
+        notes_left=notes.left,
+        notes_in_view=notes.in_view,
     )
 
 
