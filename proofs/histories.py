@@ -53,13 +53,14 @@ from sapwood.core.commands import (
     Unfocus,
 )
 from sapwood.core.content import RecordedReply, RecordedResult, Text, Thinking, ToolCall, Usage
-from sapwood.core.context import ROOT
+from sapwood.core.context import ROOT, Context
 from sapwood.core.events import HUMAN, SYSTEM, Actor, InstructionText, TurnRecorded, TurnStarted
 from sapwood.core.evolve import evolve
 from sapwood.core.ids import AgentId, EventRef, TurnPlace, TurnRef
 from sapwood.core.model_calls import CallReport
 from sapwood.core.settings import Settings, SettingsChange
 from sapwood.core.state import State
+from sapwood.core.turn import Turn
 from sapwood.core.view.request import digest
 from sapwood.core.waiting_notes import notes_in_view, notes_left_behind
 from sapwood.testing.core_harness import CoreHarness
@@ -208,12 +209,27 @@ def _gone_back(world: CoreHarness, agent: AgentId, a: int, b: int) -> list[Step]
     state = world.states[agent]
     moments = [*state.marks, *state.undo, *state.redo]
     context = moments[a % len(moments)].context if moments else ROOT
-    prompts = [part for turn in world.read_live(agent, context).turns for part in turn.prompt]
-    heard = tuple(note for note in state.notes if note in prompts)
+    after = world.read_live(agent, context).turns
+    heard = notes_in_view(state.notes, after)
+    left = notes_left_behind(agent, _left_behind(world, agent, context), after)
     files = Saved(f"c{a}", f"t{b}")
     to = Destination(state.version, b % (state.version + 1), "then")
-    finish = FinishRevert(agent, state.version + 1, context, files, Restored(a, b), heard)
+    finish = FinishRevert(
+        agent, state.version + 1, context, files, Restored(a, b), heard, notes_left=left
+    )
     return [Step(StartRevert(agent, files, to)), Step(finish)]
+
+
+def _left_behind(world: CoreHarness, agent: AgentId, context: Context) -> list[Turn]:
+    """The turns that a return leaves behind: in view or on the path now, and not there."""
+    now, path, there = (
+        world.read_live(agent, each).turns
+        for each in (world.states[agent].context, Context(world.states[agent].context.tip), context)
+    )
+    stays = {turn.ref for turn in world.read_live(agent, Context(context.tip)).turns}
+    in_view = {turn.ref for turn in there}
+    gone = [turn for turn in path if turn.ref not in stays]
+    return gone + [turn for turn in now if turn.ref in stays - in_view]
 
 
 def _back_to_turn(world: CoreHarness, agent: AgentId, a: int, b: int) -> list[Step]:
@@ -230,7 +246,9 @@ def _back_to_turn(world: CoreHarness, agent: AgentId, a: int, b: int) -> list[St
         agent,
         before=TurnRef(agent, first, first),
         context=state.context,
-        notes_left=notes_left_behind(agent, world.lives[agent].turns, after),
+        notes_left=notes_left_behind(
+            agent, _left_behind(world, agent, state.context), after, state.notes
+        ),
         notes_in_view=notes_in_view(world.states[agent].notes, after),
     )
     return [Step(back, MODEL if b % 7 == 0 else HUMAN)]

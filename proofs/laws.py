@@ -276,6 +276,8 @@ class Run:
             assert index is not None
             known = self.at_mark[agent, state.marks[index].version]
             require(4, _messages(self.world, agent) == known, "a rewind restored something else")
+        elif isinstance(command, FinishRevert):
+            self._check_mail_waits(before, agent)
         if isinstance(command, CONTEXT_COMMANDS) and before.states[agent].open is None:
             self._check_undo(before, agent)
         if isinstance(command, (Clear, KeepLast, Drop, Restore, Rewind)):
@@ -284,7 +286,7 @@ class Run:
             require(4, not same, f"{type(command).__name__} changed nothing and is a step")
 
     def _check_mail_waits(self, before: CoreHarness, agent: AgentId) -> None:
-        """Mail that was in view is still in view after a rewind, or waits for the next prompt."""
+        """Mail that was in view is still in view after a return, or waits for the next prompt."""
 
         def mail(world: CoreHarness) -> set[str]:
             own = (turn for turn in world.lives[agent].turns if turn.agent == agent)
@@ -293,7 +295,7 @@ class Run:
             return {note.text for note in notes if note.origin == "mail"}
 
         lost = mail(before) - mail(self.world)
-        require(6, not lost, f"a rewind took mail out of view: {lost}")
+        require(6, not lost, f"a return took mail out of view: {lost}")
 
     def _check_clipped(self, agent: AgentId, decision: Accepted) -> None:
         """An undo right after the window moved brings back the turns that it clipped."""

@@ -10,14 +10,18 @@ from msgspec import structs
 from sapwood.api import Agent, Sapwood
 from sapwood.api import open as open_database
 from sapwood.conversation.answers import Changed, Prompted
-from sapwood.conversation.script import TextStep
+from sapwood.conversation.call import Person
+from sapwood.conversation.script import CommandStep, TextStep
 from sapwood.conversation.service import ConversationService
 from sapwood.conversation.session import ConversationSession
+from sapwood.core.command_table import TABLE
 from sapwood.core.commands import AddReply, CompleteTurn, FailTurn, QueuePrompt, SetGoal
 from sapwood.core.content import Text, Usage
 from sapwood.core.errors import SapwoodError
+from sapwood.core.events import HUMAN
 from sapwood.core.refusals import BadArguments, CheckNotHere, GoalNotHere, ShellNotHere
 from sapwood.turns.clock_and_ids import now
+from tests.conversation.cut_off import Killed, dies_before_its_prompt
 
 
 @pytest.fixture
@@ -171,6 +175,28 @@ async def test_turns_that_fail_at_a_limit_use_no_budget_and_the_queue_waits(db: 
     [sent] = [each async for each in session.turn_ended()]
     assert isinstance(sent.step, TextStep)
     assert sent.step.text == "What is a heron?"
+
+
+async def test_a_turn_that_failed_at_a_limit_is_asked_again_once_also_after_a_kill(
+    db: Sapwood,
+) -> None:
+    agent = await db.start("demo")
+    service = session_of(agent).service
+    [first] = await send(session_of(agent), "/goal Find it.")
+    limited = FailTurn(agent.id, "Limited.", failure="overloaded", retry_at=now())
+    await agent.service.dispatch(limited)
+    again, once = CommandStep(TABLE["goal"], "continue"), Person(HUMAN, "once")
+    with pytest.MonkeyPatch.context() as patch:
+        dies_before_its_prompt(patch)
+        with pytest.raises(Killed):
+            await service.answer(agent.id, again, caller=once)
+    asked = await service.answer(agent.id, again, caller=once)
+    await agent.interrupt()
+    assert isinstance(first, Prompted)
+    assert isinstance(asked, Prompted)
+    assert await service.answer(agent.id, again, caller=once) == asked
+    state = await agent.state()
+    assert (state.turns, state.goal and state.goal.progress) == (2, "1 of 10 turns")
 
 
 async def test_a_goal_waits_while_a_person_acts_and_ends_by_stop(db: Sapwood) -> None:

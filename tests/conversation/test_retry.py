@@ -25,6 +25,7 @@ from sapwood.core.refusals import (
     UndoTakesTurns,
 )
 from sapwood.core.state import State
+from tests.conversation.cut_off import Killed, dies_before_its_prompt
 
 RETRY = CommandStep(TABLE["retry"])
 
@@ -184,6 +185,27 @@ async def test_the_same_command_id_asks_once(db: Sapwood) -> None:
     assert (await agent.state()).turns == 2
 
 
+async def test_a_retry_that_was_cut_off_asks_the_same_prompt_when_it_is_repeated(
+    db: Sapwood,
+) -> None:
+    agent = await db.start("demo")
+    await agent.record("Deploy to staging.", "Done.")
+    await agent.record("And storks?", "On roofs.")
+    once = Person(HUMAN, "once")
+    with pytest.MonkeyPatch.context() as patch:
+        dies_before_its_prompt(patch)
+        with pytest.raises(Killed):
+            await agent.service.answer(agent.id, RETRY, caller=once)
+    assert "And storks?" not in str(await _contents(agent))
+    for _ in range(2):  # while its turn is open too
+        answer = await agent.service.answer(agent.id, RETRY, caller=once)
+        assert isinstance(answer, Prompted)
+        state = await agent.state()
+        assert (state.turns, state.open and state.open.first) == (3, answer.turn)
+    contents = await _contents(agent)
+    assert [sum(text in part for part in contents) for text in ("Deploy", "And storks?")] == [1, 1]
+
+
 async def test_a_hook_that_objects_leaves_everything_as_it_was(db: Sapwood) -> None:
     agent = await db.start("demo")
     await agent.record("Where do herons nest?", "In trees.")
@@ -200,21 +222,6 @@ async def test_a_hook_that_objects_leaves_everything_as_it_was(db: Sapwood) -> N
         assert await service.answer(agent.id, RETRY) == BadArguments("a prompt", "No storks.")
         assert (await agent.state(), await _contents(agent)) == before
     assert asked == ["And storks?"] * 2
-
-
-async def test_a_hook_that_objects_leaves_a_plan_as_it_was(db: Sapwood) -> None:
-    agent = await db.start("demo")
-    await agent.run_command("/permissions plan")
-    await agent.record("How do we count storks?", "From the roof.")
-    before = await agent.state()
-
-    async def object_to(state: State, prompt: Sequence[PromptPart]) -> Refusal:
-        return BadArguments("a prompt", "Not today.")
-
-    service = ConversationService(structs.replace(agent.service.services, check_prompt=object_to))
-    accept = CommandStep(TABLE["accept-plan"])
-    assert await service.answer(agent.id, accept) == BadArguments("a prompt", "Not today.")
-    assert await agent.state() == before
 
 
 async def test_a_hook_sees_the_prompt_once(db: Sapwood) -> None:

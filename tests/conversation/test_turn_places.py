@@ -23,6 +23,7 @@ from sapwood.core.commands import (
     Compact,
     CompleteTurn,
     Configure,
+    Drop,
     Fork,
     KeepLast,
     ReadMail,
@@ -33,7 +34,7 @@ from sapwood.core.commands import (
 )
 from sapwood.core.content import Note, Text
 from sapwood.core.context import ROOT
-from sapwood.core.ids import AgentId
+from sapwood.core.ids import AgentId, TurnPlace
 from sapwood.core.refusals import HumanOnly, TurnRenumbered, UnknownTurn
 from sapwood.core.settings import SettingsChange
 from tests.conversation.spaces import TestSpace, service_of
@@ -142,6 +143,54 @@ async def test_mail_of_a_turn_that_leaves_view_waits_for_the_next_prompt(desk: D
     assert await next_prompt(desk) == ["mail", "mail", "changed"]
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        Clear(AGENT),
+        KeepLast(AGENT, 1),
+        Compact(AGENT, "Numbers.", keep=1),
+        Drop(AGENT, (TurnPlace(4, 4),)),
+    ],
+)
+async def test_mail_of_a_turn_that_had_left_view_already_waits_too(
+    desk: Desk, command: Command
+) -> None:
+    await desk.do(Send(AGENT, "m1", "The build is red."))
+    await desk.do(ReadMail(AGENT))
+    await desk.turn("ask 4", "answer 4")
+    await desk.turn("ask 5", "answer 5")
+    await desk.do(command)
+    await runs(desk, "rewind", "4")
+    assert await next_prompt(desk) == ["mail", "changed"]
+
+
+async def test_mail_of_before_the_place_on_a_side_branch_does_not_wait(desk: Desk) -> None:
+    for number, turn in enumerate((4, 5, 6), 1):
+        await desk.do(Send(AGENT, f"m{number}", f"The build {number} is red."))
+        await desk.do(ReadMail(AGENT))
+        await desk.turn(f"ask {turn}", "answer")
+    await runs(desk, "rewind", "5")
+    await desk.turn("ask 7", "answer")
+    await desk.do(KeepLast(AGENT, 1))
+    await runs(desk, "rewind", "6")  # turn 6 is not before turn 7; turns 1 to 4 are before both
+    notes = (await desk.dispatcher.open(AGENT)).state.notes
+    assert [note.text for note in notes] == ["The build 3 is red."]
+    assert sum("The build" in text for text in await desk.said()) == 2
+
+
+async def test_a_turn_that_is_asked_again_still_says_what_the_model_dropped(desk: Desk) -> None:
+    await desk.prompt("ask 4")
+    await desk.do(Drop(AGENT, (TurnPlace(1, 1),)), actor=MODEL)
+    await desk.do(AddReply(AGENT, (Text("Tidied."),)))
+    await desk.do(CompleteTurn(AGENT))
+    assert await next_prompt(desk) == ["program", "changed"]
+    await runs(desk, "edit")
+    assert await next_prompt(desk) == ["program", "changed"]
+    await runs(desk, "rewind", "4")
+    assert await turns(desk) == [1, 2, 3]
+    assert await next_prompt(desk) == ["changed"]
+
+
 async def test_mail_that_comes_into_view_again_does_not_wait(desk: Desk) -> None:
     await desk.do(Send(AGENT, "m1", "The build is red."))
     await desk.do(ReadMail(AGENT))
@@ -151,6 +200,15 @@ async def test_mail_that_comes_into_view_again_does_not_wait(desk: Desk) -> None
     await runs(desk, "rewind", "5")
     assert await next_prompt(desk) == ["changed"]
     assert sum("The build is red." in text for text in await desk.said()) == 1
+
+
+async def test_a_child_whose_first_turn_had_left_view_knows_that_it_is_one(desk: Desk) -> None:
+    await desk.do(Fork(AGENT, CHILD))
+    await desk.turn("ask", "answer", CHILD)
+    await desk.turn("ask more", "answer", CHILD)
+    await desk.do(KeepLast(CHILD, 1))
+    await runs(desk, "rewind", "1", CHILD)
+    assert await next_prompt(desk, CHILD) == ["parent", "changed"]
 
 
 @pytest.mark.parametrize("goal", ["", "Look at the roof."])

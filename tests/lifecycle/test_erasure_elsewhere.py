@@ -2,18 +2,25 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 import sapwood
 from sapwood import Agent, Sapwood
+from sapwood.conversation.answers import Prompted
 from sapwood.conversation.open_timeline import OpenTimeline
+from sapwood.conversation.script import CommandStep
+from sapwood.conversation.service import ConversationService
+from sapwood.core.command_table import TABLE
 from sapwood.core.commands import Fork
+from sapwood.core.content import PromptPart
 from sapwood.core.erasure import ERASED
 from sapwood.core.events import WordsErased
 from sapwood.core.ids import AgentId
+from sapwood.core.state import State
 from sapwood.turns.clock_and_ids import command_meta
 from sapwood.turns.open_agent import SCHEMA, snapshot_of
 
@@ -97,6 +104,27 @@ async def test_a_child_that_took_the_prompt_of_an_open_turn_loses_the_mail_in_it
     assert SECRET in str(await child.events())
     await sender.erase()
     assert SECRET not in str(await child.events())
+
+
+@pytest.mark.parametrize("inherited", [False, True])
+async def test_mail_that_is_erased_while_hooks_see_a_prompt_is_not_asked_again(
+    db: Sapwood, other: Sapwood, inherited: bool
+) -> None:
+    sender, agent = await mailed(db)
+    await agent.run_command("/check-mail")
+    await agent.record("Look at the mail.", "I do.")
+    if inherited:
+        agent = await agent.fork()
+
+    async def erase_meanwhile(state: State, prompt: Sequence[PromptPart]) -> None:
+        await (await other.get(sender.id)).erase()
+
+    services = structs.replace(agent.service.services, check_prompt=erase_meanwhile)
+    answer = await ConversationService(services).answer(agent.id, CommandStep(TABLE["retry"]))
+    assert isinstance(answer, Prompted)
+    assert SECRET not in str(await agent.events())
+    assert SECRET not in await everything(agent)
+    assert ERASED in await everything(agent)
 
 
 async def test_a_quotation_of_a_turn_with_erased_mail_is_erased(db: Sapwood) -> None:

@@ -6,9 +6,11 @@ import msgspec
 import pytest
 
 from sapwood.api import Sapwood
+from sapwood.core.content import Text
 from sapwood.core.events import TurnStarted
 from sapwood.core.ids import AgentId
 from sapwood_server.event_feed import AgentFeeds
+from tests.conversation.cut_off import Killed, dies_before_its_prompt
 from tests.server.serving import STORES, Served, record
 
 pytestmark = pytest.mark.parametrize("store", STORES)
@@ -100,6 +102,47 @@ async def test_a_command_that_is_sent_twice_acts_once(served: Served, agent: Age
     assert again == first
     assert same["message"] == other["message"]
     assert len(agents) == 2
+
+
+@pytest.fixture
+def callable_models(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every model can be called."""
+    models = served.spaces.get("local").agents.service.services.models
+    assert models is not None
+    monkeypatch.setattr(models, "require", str)
+
+
+@pytest.mark.usefixtures("callable_models")
+async def test_a_retry_that_was_cut_off_is_finished_when_it_is_sent_again(
+    served: Served, agent: AgentId
+) -> None:
+    path, body = f"/v1/agents/{agent}/commands/retry", {"id": "one"}
+    async with served.client() as client:
+        with pytest.MonkeyPatch.context() as patch:
+            dies_before_its_prompt(patch)
+            with pytest.raises(Killed):
+                await client.post(path, json=body)
+        served.spaces.answered.forget("local")
+        again = (await client.post(path, json=body)).json()
+    live = (await served.connection.dispatcher.open(agent)).live
+    assert live.open is not None
+    assert (again["repeated"], again["answer"]["turn"]) == (False, live.open.first)
+    assert [turn.prompt for turn in live.all_turns] == [(Text(text),) for text, _ in TURNS]
+
+
+@pytest.mark.usefixtures("callable_models")
+@pytest.mark.parametrize(("command", "args"), [("retry", ""), ("init", ""), ("review", "--here")])
+async def test_a_command_that_sends_a_prompt_opens_one_turn(
+    served: Served, agent: AgentId, command: str, args: str
+) -> None:
+    path, body = f"/v1/agents/{agent}/commands/{command}", {"id": "one", "args": args}
+    async with served.client() as client:
+        first = (await client.post(path, json=body)).json()
+        served.spaces.answered.forget("local")
+        again = (await client.post(path, json=body)).json()
+    assert again["repeated"]
+    assert again["events"][-1] == [agent, first["answer"]["turn"]]
+    assert (await served.connection.dispatcher.open(agent)).state.turns == 6
 
 
 async def test_the_same_id_of_another_principal_is_another_command(

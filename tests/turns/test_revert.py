@@ -302,6 +302,42 @@ async def test_a_fork_goes_back_to_before_a_turn_that_it_inherited(tmp_path: Pat
         assert len(await at.said()) == 2
 
 
+async def test_before_an_inherited_turn_the_last_request_stays_in_view(tmp_path: Path) -> None:
+    async with desk(repository(tmp_path)) as at:
+        await at.says("write a.txt one")
+        turn = await at.says("write a.txt two")
+        await at.agent.clear(1)
+        child = await at.agent.fork()
+        [outcome] = await child.run_command(f"/revert parent/{turn}")
+        assert isinstance(outcome.answer, FilesReverted)
+        [carried] = await Desk(child, tmp_path, at.running).said()
+        assert carried.endswith("write a.txt one")
+
+
+async def test_mail_of_the_turns_that_are_taken_back_waits_for_the_next_prompt(
+    tmp_path: Path,
+) -> None:
+    async with desk(repository(tmp_path)) as at:
+        await at.says("hello")
+        await at.agent.send(at.agent, "The build is red.")
+        await at.agent.read_mail()
+        await at.says("write a.txt one")
+        await at.says("write a.txt two")
+        seen = await at.said()
+        for _ in range(2):
+            await at.agent.revert("2")
+            [note] = (await at.agent.state()).notes
+            assert (note.origin, note.text) == ("mail", "The build is red.")
+            await at.agent.revert("back")
+            assert (await at.agent.state()).notes == ()
+            assert await at.said() == seen
+        await at.agent.clear(1)
+        await at.agent.revert("2")
+        assert [note.origin for note in (await at.agent.state()).notes] == ["mail"]
+        await at.agent.undo()
+        assert (await at.agent.state()).notes == ()
+
+
 async def test_the_successor_of_a_child_is_told_of_the_turns_of_the_child(tmp_path: Path) -> None:
     async with desk(repository(tmp_path)) as at:
         child = await at.agent.fork(name="child")

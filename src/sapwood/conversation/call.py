@@ -25,7 +25,7 @@ from sapwood.turns.clock_and_ids import command_meta
 from sapwood.turns.command_batch import request_text
 from sapwood.turns.dispatch import Dispatcher, Done
 from sapwood.turns.log import Log
-from sapwood.turns.open_agent import OpenAgent
+from sapwood.turns.open_agent import OpenAgent, open_agent
 from sapwood.workspace.custom_commands import CustomCommand
 from sapwood.workspace.permissions.kept_rules import RuleSources
 from sapwood.workspace.space_folder import SpaceFolder
@@ -250,10 +250,28 @@ class Call(Struct, frozen=True):
         done = await self.give(command)
         return Changed(self.agent, done.message, done.events)
 
+    async def opened_before(self, step: str = "") -> OpenAgent:
+        """The agent as it was before this command or this step of it, if that was carried out
+        under its id before; else as it is now.
+
+        A handler that chooses by what is in view chooses the same when its command is repeated.
+        Raises `RefusedError` if the id was used for another command.
+        """
+        now = await self.opened()  # before the look at the id, which may be in use elsewhere
+        first = await self.first_answer(step)
+        own = [each.version for each in first.events if each.agent == self.agent] if first else []
+        if not own:
+            return now
+        return await open_agent(self.space.log, self.space.space, self.agent, min(own) - 1)
+
     async def give_step(self, command: Command, step: str) -> Done:
-        """Dispatches one step of a command of a person, under its own id. Raises `RefusedError`."""
+        """Dispatches a step of a command of a person, under an id of its own, before the last one.
+
+        The last one has the id of the command, so a command whose id is known was carried out to
+        its end. Raises `RefusedError`.
+        """
         assert isinstance(self.caller, Person)
-        why = command_meta(self.caller.actor, command=self._id_of(step))
+        why = command_meta(self.caller.actor, command=self._id_of(step), request=self._asked)
         return accepted(await self.space.dispatcher.dispatch(command, why))
 
     def _id_of(self, step: str) -> str | None:
@@ -261,42 +279,48 @@ class Call(Struct, frozen=True):
         once = self.caller.command_id if isinstance(self.caller, Person) else None
         return f"{once}:{step}" if once and step else once
 
-    async def open_turn(
-        self,
-        prompt: tuple[PromptPart, ...],
-        *,
-        step: str = "",
-        request: str = "",
-        checked: bool = False,
-    ) -> Prompted:
-        """Opens a turn with a prompt of the person who calls. Raises `RefusedError`.
+    async def open_turn(self, prompt: tuple[PromptPart, ...], *, checked: bool = False) -> Prompted:
+        """Opens a turn with a prompt of the person who calls, as the last step of the command.
 
-        `step` names the prompt if the command does more than that, and `request` is what was asked
-        for if the prompt was made from it. `checked`: the person's hooks saw the prompt already.
+        `checked`: the person's hooks saw the prompt already. Raises `RefusedError`.
         """
         assert self.prompt is not None
         assert isinstance(self.caller, Person)
+        if (first := await self.first_prompted()) is not None:
+            return first
         return accepted(
             await self.prompt(
                 self.agent,
                 prompt,
                 actor=self.caller.actor,
-                command_id=self._id_of(step),
-                request=request,
+                command_id=self.caller.command_id,
+                request=self._asked,
                 checked=checked,
             )
         )
 
-    async def first_answer(self) -> Done | None:
-        """The answer to this command if it was carried out under its id before.
+    async def first_prompted(self) -> Prompted | None:
+        """The answer to this command if it opened its turn under its id before.
+
+        Raises `RefusedError` if the id was used for another command.
+        """
+        first = await self.first_answer()
+        if first is None:
+            return None
+        if self.services.start_work is not None:
+            self.services.start_work()
+        return Prompted(self.agent, first.events[-1].version, first.message)
+
+    async def first_answer(self, step: str = "") -> Done | None:
+        """The answer to this command or this step if it was carried out under its id before.
 
         For handlers that do much before they give their command. Raises `RefusedError` if the id
         was used for another command.
         """
-        if not isinstance(self.caller, Person) or not self.caller.command_id:
+        once = self._id_of(step)
+        if once is None:
             return None
-        once = CommandId(self.caller.command_id)
-        return accepted(await self.space.dispatcher.first_answer(once, self._asked))
+        return accepted(await self.space.dispatcher.first_answer(CommandId(once), self._asked))
 
     @property
     def _asked(self) -> str:

@@ -16,7 +16,6 @@ from msgspec import Struct
 
 from sapwood.conversation.agent_lookup import names_in
 from sapwood.conversation.call import OpenSpace
-from sapwood.conversation.context_before_turn import context_before
 from sapwood.core.budget import budget_of
 from sapwood.core.command_table import TABLE
 from sapwood.core.content import Text, Thinking, Usage
@@ -32,6 +31,7 @@ from sapwood.core.turn import Reply, Turn
 from sapwood.core.turn_numbers import turn_place
 from sapwood.models.model_facts import cache_seconds, price_of
 from sapwood.turns.clock_and_ids import now
+from sapwood.turns.context_before_turn import context_before
 from sapwood.turns.open_agent import OpenAgent, read_live
 
 _WORTH_SAYING = 20_000
@@ -403,7 +403,7 @@ async def preview_rewind(space: OpenSpace, agent: AgentId, place: RewindPlace) -
     opened = await space.dispatcher.open(agent)
     context = place.context
     if context is None and place.turn is not None:
-        context = await context_before(space, opened, place.turn)
+        context = await context_before(space.log, space.space, opened, place.turn)
     there = await read_live(space.log, space.space, opened.state, context=context)
     found = diff(opened.live, there)
     return RewindPreview(

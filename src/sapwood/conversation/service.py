@@ -591,10 +591,16 @@ class ConversationService:
         if isinstance(call.caller, ModelCall):
             if row.who != "both":
                 raise RefusedError(refusals.HumanOnly(row.typed))
-        elif not row.during_turn and call.current and (await call.opened()).state.open:
+        elif not row.during_turn and call.current and await _waits_for_turn(call):
             raise RefusedError(refusals.TurnIsOpen(row.typed))
         if call.run.args and not row.arguments:
             raise RefusedError(refusals.BadArguments(row.line, f"{row.typed} takes no arguments."))
+
+
+async def _waits_for_turn(call: Call) -> bool:
+    """Whether a turn is open that the command must not meet. A repeated one only answers again."""
+    is_open = (await call.opened()).state.open is not None
+    return is_open and await call.first_answer() is None
 
 
 async def _synced(sessions: ProgramSessions, call: Call, answer: answers.Answer) -> answers.Answer:

@@ -506,8 +506,8 @@ class Rewind(_Command, frozen=True):
 
     With `before`, go back to before that turn instead; `context` is the context there, and `place`
     is how people name the turn, such as `3` or `NAME/3`. `cause` is the command that asked for it.
-    `notes_left` are the notes of turns that leave view, which wait again, and `notes_in_view` the
-    waiting notes that are already in a prompt of that context.
+    `notes_left` are the notes of turns that are left behind, which wait again, and `notes_in_view`
+    the waiting notes that are already in a prompt of that context.
     """
 
     mark: str | None = None
@@ -616,7 +616,8 @@ class FinishRevert(_Command, frozen=True):
 
     `started` is the version of the revert's start, `context` the context at the destination, and
     `notes_in_view` are the waiting notes that are already in a prompt of that context. `marks` are
-    those at the destination; None keeps the present ones that are as old.
+    those at the destination; None keeps the present ones that are as old. `notes_left` are the
+    notes of turns that are left behind, which wait again.
     """
 
     started: int
@@ -625,6 +626,7 @@ class FinishRevert(_Command, frozen=True):
     restored: Restored
     notes_in_view: tuple[Note, ...] = ()
     marks: tuple[Mark, ...] | None = None
+    notes_left: tuple[Note, ...] = ()
 
 
 class Send(_Command, frozen=True):

@@ -206,11 +206,8 @@ def quoted_turns(events: Iterable[Recorded]) -> set[EventRef]:
 
 def turn_has_mail(events: Iterable[Recorded], sender: AgentId) -> bool:
     """Whether a turn has mail of this agent, replaced or not. `events` begin with the turn."""
-    label = _label(sender)
     for recorded in events:
-        if any(isinstance(text, str) and label in text for text in texts_in(recorded.event)):
-            return True
-        if _has_note(msgspec.to_builtins(recorded.event), sender):
+        if _has_mail(recorded.event, sender):
             return True
         if isinstance(recorded.event, _TURN_ENDS):
             return False
@@ -218,10 +215,9 @@ def turn_has_mail(events: Iterable[Recorded], sender: AgentId) -> bool:
 
 
 def without_mail(value: T, senders: Iterable[AgentId]) -> T:
-    """A copy of a command without framed mail of these erased agents."""
+    """A copy of a command without mail of these erased agents, framed or in notes."""
     for sender in senders:
-        label = _label(sender)
-        if any(isinstance(text, str) and label in text for text in texts_in(value)):
+        if _has_mail(value, sender):
             value = _replaced(value, sender) or value
     return value
 
@@ -236,6 +232,15 @@ _TURN_ENDS = TurnCompleted | TurnInterrupted | TurnFailed | TurnRecorded
 
 def _label(sender: AgentId) -> str:
     return f"[Mail from agent {sender}."
+
+
+def _has_mail(value: object, sender: AgentId) -> bool:
+    """Whether a value has mail of this agent: framed in a text, or as a note, which names it."""
+    label = _label(sender)
+    texts = [text for text in texts_in(value) if isinstance(text, str)]
+    if any(label in text for text in texts):
+        return True
+    return sender in texts and _has_note(msgspec.to_builtins(value), sender)
 
 
 def _has_note(value: Any, sender: AgentId) -> bool:

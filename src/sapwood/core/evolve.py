@@ -539,7 +539,9 @@ def _reverted(state: State, recorded: Recorded, event: events.ContextReverted) -
     marks = event.marks
     if marks is None:
         marks = tuple(mark for mark in state.marks if mark.version <= event.to.context)
-    notes = tuple(note for note in state.notes if note not in event.heard)
+    notes = event.waiting
+    if notes is None:
+        notes = tuple(note for note in state.notes if note not in event.heard)
     state = _stepped(state, "tip", recorded.version, "revert", notes)
     files = Files(recorded.version, event.files.tree)
     return structs.replace(

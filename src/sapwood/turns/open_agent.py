@@ -33,8 +33,8 @@ from sapwood.turns.log import Log
 PARENT = "parent"
 """The name by which an agent means its parent: a child does not know its parent's id."""
 
-SCHEMA = "38"
-"""The version of the snapshot format; raise it whenever `State` or `evolve` change."""
+SCHEMA = "39"
+"""The version of the snapshot format; raise it whenever `State`, an event or `evolve` change."""
 
 SNAPSHOT_EVERY = 512
 """The most events that are folded again when an agent or its past is opened."""

@@ -22,7 +22,6 @@ from sapwood.core import refusals
 from sapwood.core.checkpoint import Destination, Saved, Unsaved
 from sapwood.core.command_table import TABLE
 from sapwood.core.commands import CommandMeta, FinishRevert, MakeCheckpoint, StartRevert
-from sapwood.core.content import Note
 from sapwood.core.context import Context, Mark, as_of_turn
 from sapwood.core.events import (
     CheckpointMade,
@@ -33,12 +32,12 @@ from sapwood.core.events import (
 from sapwood.core.ids import AgentId, EventRef, Space
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.state import State
-from sapwood.core.waiting_notes import notes_in_view
 from sapwood.turns.checkpoints import Checkpoints, Link, chain_of, link_at
 from sapwood.turns.clock_and_ids import command_meta
+from sapwood.turns.context_before_turn import context_before, notes_of_return
 from sapwood.turns.dispatch import Dispatcher, Done
 from sapwood.turns.log import Log
-from sapwood.turns.open_agent import open_state, read_live
+from sapwood.turns.open_agent import open_agent, open_state
 from sapwood.turns.turn_lookup import TurnStart, find_start, number_at
 
 _OTHERS = 3
@@ -387,9 +386,20 @@ class Reverter:
         if isinstance(restored, Unsaved):
             return refusals.NotRestored(restored.reason)
         there = await self._place(state, target)
-        notes = await self._notes_in_view(state, there.context)
+        opened = await self._dispatcher.open(agent)
+        version = 0 if target.of else to.context
+        notes = await notes_of_return(self._log, self._space, opened, there.context, version)
         return await self._dispatcher.dispatch(
-            FinishRevert(agent, place, there.context, files, restored, notes, there.marks),
+            FinishRevert(
+                agent,
+                place,
+                there.context,
+                files,
+                restored,
+                notes.in_view,
+                there.marks,
+                notes.left,
+            ),
             why or command_meta(),
         )
 
@@ -430,19 +440,11 @@ class Reverter:
 
         If the turn is not in the context that this agent started with, the context is that one.
         """
-        start = (await open_state(self._log, self._space, state.agent, 1)).context
-        live = await read_live(self._log, self._space, state, context=start)
-        for turn in live.turns:
+        start = await open_agent(self._log, self._space, state.agent, 1)
+        for turn in start.live.turns:
             if (turn.agent, turn.first) == (target.of, target.turn):
-                return structs.replace(start, tip=turn.parent, mask=None)
-        return start
-
-    async def _notes_in_view(self, state: State, context: Context) -> tuple[Note, ...]:
-        """The waiting notes that are in the prompt of a turn that comes into view again."""
-        if not state.notes:
-            return ()
-        live = await read_live(self._log, self._space, state, context=context)
-        return notes_in_view(state.notes, live.turns)
+                return await context_before(self._log, self._space, start, turn)
+        return start.state.context
 
     async def _working_in(self, root: str) -> AgentSummary | None:
         """An agent with an open turn that may change the same files."""

@@ -7,7 +7,6 @@ from msgspec import structs
 from sapwood.conversation import answers
 from sapwood.conversation.agent_lookup import find, find_turn, find_turns, place_of
 from sapwood.conversation.call import Call
-from sapwood.conversation.context_before_turn import context_before
 from sapwood.conversation.prompt_checks import finish_revert, hook_objection, reverter_of
 from sapwood.core import commands, refusals
 from sapwood.core.budget import budget_of, overflow_text
@@ -21,9 +20,12 @@ from sapwood.core.events import ContextSummarized
 from sapwood.core.ids import TurnPlace, TurnRef
 from sapwood.core.turn import Turn, quoted_turn
 from sapwood.core.turn_numbers import means_turn, parse_place
-from sapwood.core.waiting_notes import notes_in_view, notes_left_behind
+from sapwood.turns.context_before_turn import context_before, notes_of_return
 from sapwood.turns.open_agent import OpenAgent, read_live
 from sapwood.turns.turn_lookup import TurnStart, whole_turn
+
+RETRY_STEP = "rewind"
+"""The step of `/retry` before it opens its turn."""
 
 _BACKWARD = re.compile(r"#?([0-9]{1,9})-([0-9]{1,9})")
 _NUMBER = re.compile(r"[0-9]+")
@@ -111,7 +113,7 @@ async def rewind(call: Call) -> answers.Changed | answers.ArgumentNeeded:
         return _to_pick(call, "Which mark or turn?")
     if place is None or not means_turn(place):
         return await _moved(call, commands.Rewind(call.agent, place))
-    opened = await call.opened()
+    opened = await call.opened_before()
     turn, shown = await find_turn(call.space, opened, place)
     return await _moved(call, await _before(call, opened, turn, shown))
 
@@ -121,7 +123,7 @@ async def edit(call: Call) -> answers.PromptToEdit | answers.ArgumentNeeded:
     place = _one_name(call)
     if place is None and call.services.picks:
         return _to_pick(call, "Which turn?")
-    opened = await call.opened()
+    opened = await call.opened_before()
     if place is None and not opened.live.turns:
         raise RefusedError(refusals.UnknownTurn("", opened.state.turns))
     if place is None:
@@ -140,9 +142,12 @@ async def retry(call: Call) -> answers.Prompted:
 
     If the prompt would be refused, nothing changes.
     """
+    if (first := await call.first_prompted()) is not None:
+        return first
     if (refused := await finish_revert(call.services, (await call.opened()).state)) is not None:
         raise RefusedError(refused)
-    opened = await call.opened()
+    is_new = await call.first_answer(RETRY_STEP) is None
+    opened = await call.opened_before(RETRY_STEP)
     state = opened.state
     turn = next((each for each in reversed(opened.live.turns) if each.is_request), None)
     if turn is None:
@@ -153,14 +158,13 @@ async def retry(call: Call) -> answers.Prompted:
         call.services.models.require(state.settings.model)
     own = turn.agent == state.agent
     prompt = tuple([part for part in turn.prompt if _is_asked_again(part, own=own)])
-    is_new = await call.first_answer() is None
     if is_new:
         if (objection := await hook_objection(call.services, state, prompt)) is not None:
             raise RefusedError(objection)
         shown = await place_of(call.space, state, turn)
         back = await _before(call, opened, turn, shown)
-        await call.give(structs.replace(back, cause="retry"))
-    return await call.open_turn(prompt, step="prompt", checked=is_new)
+        await call.give_step(structs.replace(back, cause="retry"), RETRY_STEP)
+    return await call.open_turn(prompt, checked=is_new)
 
 
 def _is_asked_again(part: PromptPart, *, own: bool) -> bool:
@@ -175,17 +179,17 @@ def _is_asked_again(part: PromptPart, *, own: bool) -> bool:
 
 
 async def _before(call: Call, opened: OpenAgent, turn: Turn, place: str) -> commands.Rewind:
-    context = await context_before(call.space, opened, turn)
-    ref = TurnRef(turn.agent, turn.first, max(turn.first, turn.last))
-    state, space = opened.state, call.space
-    after = (await read_live(space.log, space.space, state, context=context)).turns
+    log, space = call.space.log, call.space.space
+    context = await context_before(log, space, opened, turn)
+    version = turn.first - 1 if turn.agent == opened.state.agent else 0
+    notes = await notes_of_return(log, space, opened, context, version)
     return commands.Rewind(
         call.agent,
-        before=ref,
+        before=TurnRef(turn.agent, turn.first, max(turn.first, turn.last)),
         context=context,
         place=place,
-        notes_left=notes_left_behind(state.agent, opened.live.turns, after),
-        notes_in_view=notes_in_view(state.notes, after),
+        notes_left=notes.left,
+        notes_in_view=notes.in_view,
     )
 
 
@@ -237,7 +241,7 @@ async def bring(call: Call) -> answers.Changed:
 
 async def _dropped_place(call: Call, typed: str) -> TurnPlace | None:
     """The place that was typed, if it has something that was dropped from the live path."""
-    opened = await call.opened()
+    opened = await call.opened_before()
     context = opened.state.context
     if context.cuts is None or parse_place(typed) is None:
         return None

@@ -16,7 +16,7 @@ from sapwood.conversation.goals import (
     last_goal,
     next_step,
 )
-from sapwood.conversation.handlers.context import retry
+from sapwood.conversation.handlers.context import RETRY_STEP, retry
 from sapwood.core.commands import SetGoal, SetMark
 from sapwood.core.errors import RefusedError, accepted
 from sapwood.core.refusals import CheckNotHere, GoalNotHere, Refusal, TurnIsOpen
@@ -52,6 +52,7 @@ async def goal(call: Call) -> Prompted | Changed:
         raise RefusedError(GoalNotHere())
     assert call.prompt is not None
     if call.run.args == CONTINUE:
+        opened = await call.opened_before(RETRY_STEP)
         if opened.state.goal is None:
             return Changed(call.agent, await _no_goal(call))
         if await failed_at_limit(call.space, opened):

@@ -7,7 +7,6 @@ from msgspec import structs
 from sapwood.conversation import answers
 from sapwood.conversation.agent_lookup import find_turn, find_turns, names_in
 from sapwood.conversation.call import Call, OpenSpace
-from sapwood.conversation.context_before_turn import context_before
 from sapwood.conversation.context_breakdown import break_down
 from sapwood.conversation.turn_search import search_turns
 from sapwood.core import refusals
@@ -19,6 +18,7 @@ from sapwood.core.ids import AgentId, EventRef
 from sapwood.core.live_path import LivePath
 from sapwood.core.turn import excerpt, turn_text
 from sapwood.core.turn_numbers import means_turn, parse_place, result_of
+from sapwood.turns.context_before_turn import context_before
 from sapwood.turns.open_agent import OpenAgent, read_live
 from sapwood.turns.replay import last_call
 from sapwood.turns.replay import replay as replay_call
@@ -168,7 +168,7 @@ async def _live_at(space: OpenSpace, opened: OpenAgent, place: str) -> LivePath:
     state = opened.state
     if means_turn(place):
         turn, _ = await find_turn(space, opened, place)
-        before = await context_before(space, opened, turn)
+        before = await context_before(space.log, space.space, opened, turn)
         return await read_live(space.log, space.space, state, context=before)
     for mark in reversed(state.marks):
         if mark.name == place:

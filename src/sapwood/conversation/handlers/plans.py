@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from sapwood.conversation.answers import Changed, Prompted
 from sapwood.conversation.call import Call
-from sapwood.conversation.prompt_checks import hook_objection
+from sapwood.conversation.prompt_checks import finish_revert, hook_objection
 from sapwood.core.commands import AddPin, Configure, WriteTodo
 from sapwood.core.content import Text
 from sapwood.core.errors import RefusedError
@@ -22,6 +22,8 @@ from sapwood.workspace.permissions.permission_rules import mode_of
 _LINE = re.compile(r"(?:[-*+]|\d+[.)])?\s*(?:\[([ xX~])\])?\s*(\S.*)")
 _BOXES: dict[TodoStatus, str] = {"open": " ", "active": "~", "done": "x"}
 _STATUSES: dict[str, TodoStatus] = {box: status for status, box in _BOXES.items()}
+_MODE = "mode"
+"""The step that ends plan mode."""
 _ACCEPTED = "I accept the plan. Carry it out."
 
 
@@ -57,17 +59,22 @@ async def accept_plan(call: Call) -> Prompted:
     hook objects to the prompt, nothing has changed.
     """
     mode = _mode(call)
-    opened = await call.opened()
+    if (first := await call.first_prompted()) is not None:
+        return first
+    if (refused := await finish_revert(call.services, (await call.opened()).state)) is not None:
+        raise RefusedError(refused)
+    is_new = await call.first_answer(_MODE) is None
+    opened = await call.opened_before(_MODE)
     text = _last_answer(opened.live.turns)
     if opened.state.settings.permission_mode != "plan" or not text:
         raise RefusedError(NothingToAccept())
     if call.services.models is not None:
         call.services.models.require(opened.state.settings.model)
-    prompt, is_new = (Text(_ACCEPTED),), await call.first_answer() is None
+    prompt = (Text(_ACCEPTED),)
     if is_new and (objection := await hook_objection(call.services, opened.state, prompt)):
         raise RefusedError(objection)
     await call.give_step(AddPin(call.agent, PLAN_PIN, text), "pin")
-    await call.give_step(Configure(call.agent, SettingsChange(permission_mode=mode)), "mode")
+    await call.give_step(Configure(call.agent, SettingsChange(permission_mode=mode)), _MODE)
     return await call.open_turn(prompt, checked=is_new)
 
 

@@ -10,7 +10,7 @@ import asyncio
 from msgspec import structs
 
 from sapwood.conversation.answers import Changed, Prompted
-from sapwood.conversation.call import Call, Person, typed_request
+from sapwood.conversation.call import Call, Person
 from sapwood.core.commands import Archive, Fork, InterruptTurn, RecordSideAnswer
 from sapwood.core.content import Text
 from sapwood.core.errors import RefusedError
@@ -68,7 +68,7 @@ async def use(call: Call) -> Prompted | Changed:
         close = ", ".join(nearest(name, tuple(by_name), 0.6)) or "type /use to list them"
         raise call.misused(f"There is no custom command or skill '{name[:60]}': {close}.")
     text = prompt_of(command, arguments)
-    answer = await call.open_turn((Text(text),), request=typed_request(call.agent, call.run))
+    answer = await call.open_turn((Text(text),))
     notes = (*_notes(command), answer.message)
     return structs.replace(answer, message="\n".join(filter(None, notes)))
 

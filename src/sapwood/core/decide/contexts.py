@@ -35,6 +35,7 @@ from sapwood.core.plural import counted
 from sapwood.core.state import State
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import Result, Turn
+from sapwood.core.waiting_notes import notes_after_return
 
 LOAD_LIMIT = 64_000
 """The most characters of one quoted turn: it is in every request."""
@@ -151,8 +152,7 @@ def _rewind_before(
     if context == state.context:
         return Accepted((), f"Nothing changed: you are already just before turn {command.place}.")
     version = turn.first - 1 if turn.agent == state.agent else 0
-    waiting = tuple([note for note in state.notes if note not in command.notes_in_view])
-    waiting = (*(note for note in command.notes_left if note not in waiting), *waiting)
+    waiting = notes_after_return(state.notes, command.notes_left, command.notes_in_view)
     event = events.ContextRewound(
         "",
         version,

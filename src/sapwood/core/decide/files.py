@@ -14,6 +14,7 @@ from sapwood.core.events import CheckpointMade, CheckpointMissed, ContextReverte
 from sapwood.core.plural import counted
 from sapwood.core.refusals import RevertOvertaken
 from sapwood.core.state import State
+from sapwood.core.waiting_notes import notes_after_return
 
 
 def make_checkpoint(inputs: DecisionInput, command: MakeCheckpoint, meta: CommandMeta) -> Accepted:
@@ -54,14 +55,17 @@ def finish_revert(inputs: DecisionInput, command: FinishRevert, meta: CommandMet
     if state.reverting is None or state.reverting.started != command.started:
         raise Refused(RevertOvertaken())
     to = state.reverting.to
+    heard = command.notes_in_view
+    waiting = notes_after_return(state.notes, command.notes_left, heard)
     event = ContextReverted(
         to,
         command.context,
         command.files,
         command.restored,
         _newest(state),
-        command.notes_in_view,
+        heard,
         command.marks,
+        None if waiting == notes_after_return(state.notes, (), heard) else waiting,
     )
     return accept(
         inputs,

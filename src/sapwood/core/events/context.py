@@ -153,7 +153,8 @@ class ContextReverted(Struct, frozen=True, omit_defaults=True, gc=False):
     `files` are the restored ones; `revert.started` has the files before. `previous` is the version
     of the event about files before this one, which is usually that one.
     `heard` are waiting notes that are in view again and no longer wait. `marks` are those at that
-    place; earlier versions did not record them.
+    place; earlier versions did not record them. `waiting` are all notes that wait after it if
+    notes of turns that it left behind wait again; earlier versions did not bring them back.
     """
 
     kind: ClassVar = "context.reverted"
@@ -165,6 +166,7 @@ class ContextReverted(Struct, frozen=True, omit_defaults=True, gc=False):
     previous: int
     heard: tuple[Note, ...] = ()
     marks: tuple[Mark, ...] | None = None
+    waiting: tuple[Note, ...] | None = None
 
 
 class ContextUndone(Struct, frozen=True, omit_defaults=True, gc=False):
