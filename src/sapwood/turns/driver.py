@@ -437,7 +437,7 @@ class Driver:
             done = await self._dispatcher.dispatch(mask, command_meta(SYSTEM))
             if not isinstance(done, Refusal) and done.events:
                 return  # something was masked; the next round sends the shorter request
-        if asked and await self._use_fallback(turn, failure):
+        if asked and await self._use_fallback(turn, failure, asked):
             return
         await report(self._dispatcher, opened.state, turn, str(failure))
         after = failure.after if failure.kind == "overloaded" else None
@@ -445,7 +445,7 @@ class Driver:
         failed = FailTurn(agent, str(failure), asked, failure.kind, retry_at, turn=turn.first)
         await self._finish(opened, turn, failed)
 
-    async def _use_fallback(self, turn: Turn, failure: Failure) -> bool:
+    async def _use_fallback(self, turn: Turn, failure: Failure, asked: int) -> bool:
         """Changes to the next model of the list, if another model may help. Returns whether.
 
         A reply of which words were shown is not asked for again.
@@ -456,7 +456,8 @@ class Driver:
         failed = opened.state.settings.model
         after = self.fallback.index(failed) + 1 if failed in self.fallback else 0
         usable = [each for each in self.fallback[after:] if program_executor(each) is None]
-        if not usable or turn.streamed:
+        words = await self._log.words(self._space, turn.agent)
+        if not usable or (words is not None and words.asked == asked):
             return False
         why = f"{failed} failed: {failure}"
         change = Configure(turn.agent, SettingsChange(model=usable[0]), why)
