@@ -63,6 +63,26 @@ async def test_a_limit_that_resets_is_in_the_log_with_its_time() -> None:
         await connection.close()
 
 
+@pytest.mark.parametrize("after", [1e15, 1e300, float("inf"), float("nan")])
+async def test_a_limit_that_resets_at_no_moment_fails_the_turn_all_the_same(after: float) -> None:
+    def plan(request: Request, heard: str) -> str:
+        raise Failure("overloaded", "Later.", again=True, after=after)
+
+    connection, model = await connect(":memory:"), FakeModel(plan)
+    runner = AgentRunner(connection, LocalEngine(), model, NoTools())
+    try:
+        await runner.start()
+        agent = await Sapwood(connection).start("demo", model="oak")
+        await agent.run_command("Hello.")
+        await asyncio.wait_for(_end_of(agent), 30)
+        [failed] = [each.event for each in await agent.events() if each.kind == "turn.failed"]
+        assert isinstance(failed, TurnFailed)
+        assert (failed.error, failed.retry_at, len(model.requests)) == ("Later.", 0, 1)
+    finally:
+        await runner.close()
+        await connection.close()
+
+
 class _ModelThatBreaksOff(FakeModel):
     """`oak` says some words before it fails."""
 

@@ -48,6 +48,7 @@ from sapwood.programs.agent_provider import ProgramAccess, SyncResult, TurnEnd
 from sapwood.programs.registry import ProgramExecutor, program_executor
 from sapwood.turns.checkpoints import Checkpoints
 from sapwood.turns.clock_and_ids import command_meta, now
+from sapwood.turns.conversion import LAST_MOMENT
 from sapwood.turns.dispatch import Dispatcher, Done
 from sapwood.turns.log import MovableLog
 from sapwood.turns.model_access import (
@@ -440,8 +441,7 @@ class Driver:
         if asked and await self._use_fallback(turn, failure, asked):
             return
         await report(self._dispatcher, opened.state, turn, str(failure))
-        after = failure.after if failure.kind == "overloaded" else None
-        retry_at = now() + round(after * 1_000_000) if after else 0
+        retry_at = _moment_after(failure.after) if failure.kind == "overloaded" else 0
         failed = FailTurn(agent, str(failure), asked, failure.kind, retry_at, turn=turn.first)
         await self._finish(opened, turn, failed)
 
@@ -510,6 +510,12 @@ def _with_new_ids(parts: tuple[ReplyPart, ...], live: LivePath) -> tuple[ReplyPa
             known.add(part.id)
         renewed.append(part)
     return tuple(renewed)
+
+
+def _moment_after(seconds: float | None) -> int:
+    """The moment after so many seconds; 0 if there is none that a date can show."""
+    at = now() / 1_000_000 + (seconds or 0.0)
+    return round(at * 1_000_000) if seconds and 0 < at * 1_000_000 <= LAST_MOMENT else 0
 
 
 def _seconds_held(state: State) -> float:
