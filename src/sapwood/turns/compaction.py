@@ -285,10 +285,10 @@ class Compactor:
             round(draft.checked.score, 3),
             state.settings.model,
             account.usage,
-            state.context.tip,
-            draft.signer,
-            draft.signature,
-            await counting,
+            signer=draft.signer,
+            signature=draft.signature,
+            tokens=await counting,
+            context=state.context,
         )
         ended(command)
         id, request = (why.id, why.request) if why else (None, "")
