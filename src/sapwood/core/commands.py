@@ -521,7 +521,12 @@ class Rewind(_Command, frozen=True):
 
 
 class Undo(_Command, frozen=True):
-    """Undo the last context command."""
+    """Undo the last context command.
+
+    `step` is the version of the command that is meant, if it is known: refused if another is last.
+    """
+
+    step: int = 0
 
 
 class Redo(_Command, frozen=True):

@@ -228,7 +228,7 @@ def _name(quoted: Load | QuotedTurn) -> str:
 def undo(inputs: DecisionInput, command: Undo, meta: CommandMeta) -> Accepted:
     state = inputs.state
     guards.require_running(inputs.state)
-    if not state.undo:
+    if not state.undo or command.step not in (0, state.undo[-1].version):
         raise Refused(refusals.NothingToUndo())
     step = state.undo[-1]
     if step.cause == "window":  # no later move of the window can be in force
