@@ -16,12 +16,13 @@ from sapwood.core.errors import LogError
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Answer, Delta, Failure, ToolSpec
-from sapwood.core.refusals import Refusal
+from sapwood.core.refusals import Refusal, TurnEnded
 from sapwood.core.settings import SettingsChange
 from sapwood.core.token_count import ZERO, Count
 from sapwood.core.view import Request
 from sapwood.engine import LocalEngine
 from sapwood.testing import FakeModel, NoTools
+from sapwood.turns.driver import Driver
 
 
 class Halting:
@@ -76,6 +77,29 @@ async def test_an_interrupt_is_one_command() -> None:
     said, ended = (await agent.events())[-2:]
     assert (said.kind, ended.kind) == ("reply.added", "turn.interrupted")
     assert said.command == ended.command
+    await running.close()
+    await connection.close()
+
+
+async def test_an_interrupt_does_not_stop_a_turn_that_was_opened_since(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    connection, model = await connect(":memory:"), Halting()
+    running = AgentRunner(connection, LocalEngine(), model, NoTools())
+    await running.start()
+    agent = await Sapwood(connection).start("demo", model="halting")
+    await agent.run_command("Hello!")
+
+    async def flush(driver: Driver, flushed: AgentId) -> None:
+        await agent.interrupt()
+        await agent.run_command("The next prompt, which was queued.")
+
+    async with asyncio.timeout(60):
+        await model.halted.wait()
+        with monkeypatch.context() as patched:
+            patched.setattr(Driver, "flush", flush)
+            assert isinstance(await running.interrupt(agent.id), TurnEnded)
+    assert (await agent.state()).open is not None
     await running.close()
     await connection.close()
 
