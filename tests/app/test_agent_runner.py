@@ -104,6 +104,47 @@ async def test_an_interrupt_does_not_stop_a_turn_that_was_opened_since(
     await connection.close()
 
 
+class Lingering(Halting):
+    """A model that takes a while to hang up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.release = asyncio.Event()
+
+    async def stream(
+        self,
+        request: Request,
+        tools: Sequence[ToolSpec] = (),
+        *,
+        params: Mapping[str, object] | None = None,
+    ) -> AsyncGenerator[Delta | Answer]:
+        try:
+            async with aclosing(super().stream(request, tools, params=params)) as items:
+                async for item in items:
+                    yield item
+        finally:
+            await self.release.wait()
+
+
+async def test_a_runner_that_closes_while_an_interrupted_turn_ends_begins_no_other_turn() -> None:
+    connection, model = await connect(":memory:"), Lingering()
+    running = AgentRunner(connection, LocalEngine(), model, NoTools())
+    await running.start()
+    agent = await Sapwood(connection).start("demo", model="halting")
+    await agent.run_command("Hello!")
+    async with asyncio.timeout(60):
+        await model.halted.wait()
+        await running.interrupt(agent.id)
+        await agent.run_command("The next prompt, which was queued.")
+        await model.closed.wait()
+        closing = asyncio.create_task(running.close())
+        await asyncio.sleep(0)
+        model.release.set()
+        await closing
+    assert [each.kind for each in await agent.events()].count("model.called") == 1
+    await connection.close()
+
+
 async def test_an_interrupt_after_the_answer_does_not_repeat_it() -> None:
     connection = await connect(":memory:")
     running = AgentRunner(connection, LocalEngine(), FakeModel(lambda _, __: "Yes."), NoTools())

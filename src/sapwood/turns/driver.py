@@ -169,8 +169,9 @@ class Driver:
             await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
             if not work.done():
                 work.cancel()
-                with suppress(asyncio.CancelledError):
-                    await work
+                await asyncio.wait({work})  # raises only if this drive is cancelled too
+                if not work.cancelled():
+                    work.result()
                 watch.result()
                 await self._keep_files_of_stopped(await self._dispatcher.open(agent))
                 return None

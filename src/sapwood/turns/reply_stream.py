@@ -13,7 +13,6 @@ begins in text that was shown, what is under it is not shown from then on.
 import asyncio
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Literal
 
 from sapwood.core.commands import StreamReply
@@ -162,8 +161,9 @@ class ReplyStream:
         """Stops storing, after the piece that is being stored."""
         self._over = True
         self._task.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._task
+        await asyncio.wait({self._task})  # raises only if the caller is cancelled too
+        if not self._task.cancelled():
+            self._task.result()
         async with self._storing:
             pass
 
