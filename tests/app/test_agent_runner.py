@@ -16,12 +16,13 @@ from sapwood.core.errors import LogError
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId
 from sapwood.core.model_calls import Answer, Delta, Failure, ToolSpec
-from sapwood.core.refusals import Refusal
+from sapwood.core.refusals import Refusal, TurnEnded
 from sapwood.core.settings import SettingsChange
 from sapwood.core.token_count import ZERO, Count
 from sapwood.core.view import Request
 from sapwood.engine import LocalEngine
 from sapwood.testing import FakeModel, NoTools
+from sapwood.turns.driver import Driver
 
 
 class Halting:
@@ -77,6 +78,70 @@ async def test_an_interrupt_is_one_command() -> None:
     assert (said.kind, ended.kind) == ("reply.added", "turn.interrupted")
     assert said.command == ended.command
     await running.close()
+    await connection.close()
+
+
+async def test_an_interrupt_does_not_stop_a_turn_that_was_opened_since(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    connection, model = await connect(":memory:"), Halting()
+    running = AgentRunner(connection, LocalEngine(), model, NoTools())
+    await running.start()
+    agent = await Sapwood(connection).start("demo", model="halting")
+    await agent.run_command("Hello!")
+
+    async def flush(driver: Driver, flushed: AgentId) -> None:
+        await agent.interrupt()
+        await agent.run_command("The next prompt, which was queued.")
+
+    async with asyncio.timeout(60):
+        await model.halted.wait()
+        with monkeypatch.context() as patched:
+            patched.setattr(Driver, "flush", flush)
+            assert isinstance(await running.interrupt(agent.id), TurnEnded)
+    assert (await agent.state()).open is not None
+    await running.close()
+    await connection.close()
+
+
+class Lingering(Halting):
+    """A model that takes a while to hang up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.release = asyncio.Event()
+
+    async def stream(
+        self,
+        request: Request,
+        tools: Sequence[ToolSpec] = (),
+        *,
+        params: Mapping[str, object] | None = None,
+    ) -> AsyncGenerator[Delta | Answer]:
+        try:
+            async with aclosing(super().stream(request, tools, params=params)) as items:
+                async for item in items:
+                    yield item
+        finally:
+            await self.release.wait()
+
+
+async def test_a_runner_that_closes_while_an_interrupted_turn_ends_begins_no_other_turn() -> None:
+    connection, model = await connect(":memory:"), Lingering()
+    running = AgentRunner(connection, LocalEngine(), model, NoTools())
+    await running.start()
+    agent = await Sapwood(connection).start("demo", model="halting")
+    await agent.run_command("Hello!")
+    async with asyncio.timeout(60):
+        await model.halted.wait()
+        await running.interrupt(agent.id)
+        await agent.run_command("The next prompt, which was queued.")
+        await model.closed.wait()
+        closing = asyncio.create_task(running.close())
+        await asyncio.sleep(0)
+        model.release.set()
+        await closing
+    assert [each.kind for each in await agent.events()].count("model.called") == 1
     await connection.close()
 
 

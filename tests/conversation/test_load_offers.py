@@ -1,14 +1,17 @@
 """Offers: a prompt names something that only a turn out of view has."""
 
+from collections.abc import Sequence
+
 import pytest
 from msgspec import structs
 
 from sapwood.conversation.answers import LoadOffer, Prompted
-from sapwood.conversation.load_offers import names_of_prompt
+from sapwood.conversation.load_offers import names_of_prompt, take_out_unused
 from sapwood.conversation.service import ConversationService
 from sapwood.core.commands import (
     AddPin,
     AddReply,
+    Clear,
     CompleteTurn,
     Drop,
     FinishTool,
@@ -19,8 +22,9 @@ from sapwood.core.commands import (
     SetMark,
     StartTurn,
 )
-from sapwood.core.content import Text, ToolCall
+from sapwood.core.content import PromptPart, Text, ToolCall
 from sapwood.core.ids import EventRef, TurnPlace
+from sapwood.core.state import State
 from tests.conversation.spaces import service_of
 from tests.store.memory_log import MemoryLog
 from tests.turns.commanding import AGENT, SPACE, Desk
@@ -210,6 +214,29 @@ async def test_a_turn_that_nobody_used_leaves_again(desk: Desk) -> None:
     await prompted(desk, "As you like.", "Thanks.")
     assert await quoted(desk) == []
     assert (await desk.kinds())[-4:-3] == ["context.undone"]
+
+
+async def test_what_a_person_cleared_while_a_prompt_is_checked_stays_cleared(desk: Desk) -> None:
+    await prompted(desk, "Change next_delay", "I would rather not.")
+
+    async def check_prompt(state: State, parts: Sequence[PromptPart]) -> None:
+        await desk.do(Clear(AGENT))
+
+    services = structs.replace(bringing(desk).services, check_prompt=check_prompt)
+    assert isinstance(await ConversationService(services).prompt(AGENT, "As you like."), Prompted)
+    live = (await desk.dispatcher.open(AGENT)).live
+    assert (live.turns, live.loaded) == ((), ())
+    assert "context.undone" not in await desk.kinds()
+
+
+async def test_what_a_person_cleared_last_is_not_undone_in_place_of_an_unused_turn(
+    desk: Desk,
+) -> None:
+    await prompted(desk, "Change next_delay", "I would rather not.")
+    before = await desk.dispatcher.open(AGENT)
+    await desk.do(Clear(AGENT))
+    assert not await take_out_unused(service_of(desk).services.space, before, (Text("Yes."),))
+    assert (await desk.dispatcher.open(AGENT)).live.turns == ()
 
 
 async def test_what_a_person_brought_back_never_leaves_by_itself(desk: Desk) -> None:

@@ -2,9 +2,11 @@
 
 import asyncio
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from sapwood.conversation.answers import (
     AgentTree,
@@ -14,14 +16,23 @@ from sapwood.conversation.answers import (
     SettingShown,
     Switched,
 )
-from sapwood.conversation.service import Outcome
+from sapwood.conversation.service import ConversationService, Outcome
 from sapwood.conversation.session import ConversationSession
-from sapwood.core.commands import AddReply, CompleteTurn, InterruptTurn, StartTurn
-from sapwood.core.content import Text
+from sapwood.core.commands import (
+    AddReply,
+    Command,
+    CommandMeta,
+    CompleteTurn,
+    InterruptTurn,
+    StartTurn,
+    UnqueuePrompt,
+)
+from sapwood.core.content import File, Text
 from sapwood.core.errors import RefusedError
 from sapwood.core.events import TurnStarted
 from sapwood.core.ids import AgentId
 from sapwood.core.refusals import NoConversation, Refusal, UnknownMark
+from sapwood.turns.dispatch import Done
 from tests.conversation.spaces import service_of
 from tests.turns.commanding import AGENT, Desk
 
@@ -48,6 +59,13 @@ async def prompts(desk: Desk) -> list[str]:
     """The texts that opened turns."""
     found = [each.event for each in await desk.log.read(desk.space, AGENT)]
     return [part.text for event in found if isinstance(event, TurnStarted) for part in event.prompt]
+
+
+async def prompts_of_text(desk: Desk) -> list[str]:
+    """The same without the files."""
+    found = [each.event for each in await desk.log.read(desk.space, AGENT)]
+    parts = [part for event in found if isinstance(event, TurnStarted) for part in event.prompt]
+    return [part.text for part in parts if isinstance(part, Text)]
 
 
 async def ends_turn(desk: Desk) -> None:
@@ -238,6 +256,81 @@ async def test_a_process_that_dies_before_it_removes_a_sent_text_sends_it_once(
     await kinds(other.turn_ended())
     assert await prompts(desk) == ["one", "two"]
     assert not await other.queue()
+
+
+def on_this_machine(desk: Desk, folder: Path) -> ConversationSession:
+    """A screen on the machine of its person."""
+    services = structs.replace(service_of(desk).services, on_this_machine=True)
+    return ConversationSession(ConversationService(services), str(folder), AGENT)
+
+
+async def parts_of_last_prompt(desk: Desk) -> list[type]:
+    opened = await desk.dispatcher.open(AGENT)
+    turn = opened.live.open
+    assert turn is not None
+    return [type(part) for part in turn.prompt]
+
+
+async def test_a_text_with_a_file_whose_process_died_is_sent_once_and_what_is_behind_it_too(
+    desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "notes.md").write_text("Herons nest in trees.")
+    await desk.start()
+    first = on_this_machine(desk, tmp_path)
+    for text in ("one", "two @notes.md", "three"):
+        await kinds(first.submit(text))
+    await ends_turn(desk)
+
+    async def dies(command: Command, meta: CommandMeta) -> Done | Refusal:
+        if isinstance(command, UnqueuePrompt):
+            raise asyncio.CancelledError
+        return await dispatch(command, meta)
+
+    with monkeypatch.context() as patched:
+        dispatch = desk.dispatcher.dispatch
+        patched.setattr(desk.dispatcher, "dispatch", dies)
+        with pytest.raises(asyncio.CancelledError):
+            await kinds(first.turn_ended())
+    assert await parts_of_last_prompt(desk) == [File, Text]
+    await ends_turn(desk)
+    other = on_this_machine(Desk(desk.log), tmp_path)
+    assert await kinds(other.turn_ended()) == [Prompted]
+    assert (await prompts_of_text(desk), await other.queue()) == (
+        ["one", "two @notes.md", "three"],
+        (),
+    )
+
+
+async def test_a_screen_says_that_it_did_not_attach_the_files_of_another_one(
+    desk: Desk, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.md").write_text("Herons nest in trees.")
+    await desk.start()
+    first = on_this_machine(desk, tmp_path)
+    for text in ("one", "two @notes.md and @nobody"):
+        await kinds(first.submit(text))
+    await ends_turn(desk)
+    other = on_this_machine(Desk(desk.log), tmp_path)
+    [outcome] = [each async for each in other.turn_ended()]
+    assert "were not attached" in outcome.message
+    assert await parts_of_last_prompt(desk) == [Text]
+    assert await kinds(first.turn_ended()) == []
+
+
+async def test_two_screens_that_send_a_text_with_a_file_at_once_open_one_turn(
+    desk: Desk, tmp_path: Path
+) -> None:
+    (tmp_path / "notes.md").write_text("Herons nest in trees.")
+    await desk.start()
+    first = on_this_machine(desk, tmp_path)
+    for text in ("one", "two @notes.md"):
+        await kinds(first.submit(text))
+    await ends_turn(desk)
+    other = on_this_machine(Desk(desk.log), tmp_path)
+    answers = await asyncio.gather(kinds(first.turn_ended()), kinds(other.turn_ended()))
+    assert {kind for each in answers for kind in each} == {Prompted}
+    assert await prompts_of_text(desk) == ["one", "two @notes.md"]
+    assert not await first.queue()
 
 
 async def test_the_newest_queued_text_can_be_taken_back(

@@ -1,12 +1,13 @@
 """A compaction replaces turns and the summary before them, and loses neither."""
 
+import asyncio
 import json
 from collections.abc import Callable
 
 from sapwood.api.agent import Agent
 from sapwood.core.content import RecordedReply, RecordedResult, Text, ToolCall
 from sapwood.core.events import ContextSummarized
-from sapwood.core.refusals import Refusal, SummaryLacking
+from sapwood.core.refusals import Refusal, SummaryLacking, SummaryOutdated
 from sapwood.core.view import Request
 from sapwood.testing.fake_model import Planned
 from tests.turns.test_driver import House, house, said
@@ -111,3 +112,18 @@ async def test_a_child_asks_for_what_the_summary_that_it_inherited_held() -> Non
         child = await at.db.get(getattr(outcome.answer, "child", ""))
         assert "100 %" in await compacted(at, child)
         assert "Files created: /p/refresh.py" in (await last_summary(child)).ledger
+
+
+async def test_turns_that_come_back_while_the_summary_is_written_stay_in_view() -> None:
+    async with house(writing(f"They asked for {'more ' * 20}"), thinks_for=0.1) as at:
+        agent = await at.db.start(model="planned", cap=50_000)
+        await agent.record("parameters of pagination", ANSWER)
+        await agent.record("more", ANSWER)
+        await agent.clear(1)
+        compacting = asyncio.ensure_future(at.running.compact(agent.id, anyway=True))
+        await at.model.asked.wait()
+        await agent.undo()
+        before = await said(agent)
+        assert isinstance(await compacting, SummaryOutdated)
+        assert await said(agent) == before
+        assert before[0] == "parameters of pagination"

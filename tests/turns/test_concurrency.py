@@ -1,13 +1,16 @@
 """Many commands at once, in one process and in several: each acts once, none is lost."""
 
 import asyncio
+from pathlib import Path
 
 import pytest
 
-from sapwood.core.commands import Fork, Kill, ReadMail, Send, SetMark, StartTurn
+from sapwood.app.connection import connect
+from sapwood.core.commands import Fork, Kill, ReadMail, Send, SetMark, StartAgent, StartTurn
 from sapwood.core.content import Text
-from sapwood.core.ids import AgentId
+from sapwood.core.ids import AgentId, EventRef
 from sapwood.core.refusals import TurnIsOpen
+from sapwood.turns.clock_and_ids import command_meta
 from sapwood.turns.dispatch import Done
 from sapwood.turns.open_agent import open_agent
 from tests.store.memory_log import MemoryLog
@@ -109,3 +112,26 @@ async def test_a_cancelled_command_lets_the_next_one_through(log: MemoryLog) -> 
     await desk.do(SetMark(AGENT, "AFTER"))
     events = await assert_gapless(log)
     assert 12 <= events <= 22
+
+
+@pytest.mark.parametrize("steps", range(1, 16))
+async def test_what_is_stored_after_its_sender_stopped_waiting_is_heard(
+    tmp_path: Path, steps: int
+) -> None:
+    connection = await connect(tmp_path / "wood.db")
+    dispatcher, heard = connection.dispatcher, set[EventRef]()
+    dispatcher.on_commit(
+        lambda appends: heard.update(each.ref for append in appends for each in append.events)
+    )
+    await dispatcher.dispatch(StartAgent(AGENT), command_meta())
+    sending = asyncio.create_task(dispatcher.dispatch(SetMark(AGENT, "first"), command_meta()))
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    sending.cancel()
+    await asyncio.wait([sending])
+    await dispatcher.dispatch(SetMark(AGENT, "second"), command_meta())
+    await dispatcher.close()
+    stored = await connection.log.read(connection.space, AGENT)
+    assert {each.ref for each in stored} == heard
+    assert (await dispatcher.open(AGENT)).state.version == len(stored)
+    await connection.close()

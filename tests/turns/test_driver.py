@@ -4,6 +4,7 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from unittest.mock import patch
 
 import pytest
 from msgspec import Struct
@@ -20,8 +21,16 @@ from sapwood.core.command_table import TABLE
 from sapwood.core.commands import Configure, FailTurn
 from sapwood.core.content import RecordedReply, RecordedResult, Text, Thinking, ToolCall
 from sapwood.core.errors import RefusedError
-from sapwood.core.events import ModelCalled, Recorded, SummaryDropped, ToolStarted, TurnFailed
-from sapwood.core.ids import AgentId
+from sapwood.core.events import (
+    ContextSummarized,
+    ModelCalled,
+    Recorded,
+    SummaryDropped,
+    ToolStarted,
+    TurnFailed,
+)
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.log_values import Commit, Receipt
 from sapwood.core.model_calls import (
     Answer,
     Delta,
@@ -473,6 +482,27 @@ async def test_an_interrupt_leaves_the_first_draft_to_pay() -> None:
         [event] = dropped(await agent.events())
         assert (event.reason, event.usage.output) == ("interrupted", 10)
         assert (await agent.state()).spent == event.usage
+
+
+async def test_an_interrupt_while_the_summary_is_stored_records_its_tokens_once() -> None:
+    async with house(lambda request, heard: "The zebrafish_reader got fast.") as at:
+        agent = await at.db.start(model="planned")
+        await agent.record("Make the zebrafish_reader fast", "A long answer. " * 50)
+        log = at.db.connection.log
+        stored = log.commit
+        compacting = asyncio.ensure_future(at.running.compact(agent.id, anyway=True))
+
+        async def commit(space: Space, what: Commit) -> Receipt | None:
+            if any(e.kind == "context.summarized" for each in what.appends for e in each.events):
+                compacting.cancel()
+            return await stored(space, what)
+
+        with patch.object(log, "commit", commit), pytest.raises(asyncio.CancelledError):
+            await compacting
+        assert dropped(await agent.events()) == []
+        [summary] = [r.event for r in await agent.events() if r.kind == "context.summarized"]
+        assert isinstance(summary, ContextSummarized)
+        assert (await agent.state()).spent == summary.usage
 
 
 async def test_an_interrupt_stops_the_model_and_keeps_what_was_there() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractContextManager, aclosing, asynccontextmanager, nullcontext
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TypeVar, cast
@@ -326,3 +327,118 @@ def test_the_pieces_of_a_text_give_the_masked_text(around: list[str], secret: bo
         shown += stream.take()
     shown += stream.take(all_of_it=True)
     assert shown == mask_secrets("".join(pieces))
+
+
+def shown_of(text: str, size: int, first: int = 0) -> str:
+    """What is shown of a text that arrives in pieces of this size, after a first piece."""
+    stream, shown = MaskedStream(mask_secrets), ""
+    starts = [0, *range(first, len(text), size), len(text)]
+    for start, end in pairwise(starts):
+        stream.add(text[start:end])
+        shown += stream.take()
+    return shown + stream.take(all_of_it=True)
+
+
+LINES = tuple(
+    f"MIIE{i:02d}aB3dE5fG7hJ9kL1mN3pQ5rS7tU9vW1xY3zA5bC7dE9fG1hJ3kL5mN7pQ{i}" for i in range(9)
+)
+PEM = "\n".join(("-----BEGIN RSA PRIVATE " + "KEY-----", *LINES, "-----END RSA PRIVATE KEY-----"))
+KEYS = {
+    "pem": PEM,
+    "openssh": PEM.replace("RSA", "OPENSSH"),
+    "pgp": PEM.replace("RSA", "PGP").replace("KEY-", "KEY BLOCK-"),
+    "ssh2": PEM.replace("-----BEGIN RSA", "---- BEGIN SSH2")
+    .replace("-----END RSA", "---- END SSH2")
+    .replace("KEY-----", "KEY ----"),
+    "commented": PEM.replace("\n", "\n# "),
+    "quoted": PEM.replace("-----\n", '-----\\n" +\n"').replace("\nMIIE", '\\n" +\n"MIIE'),
+    "putty": "\n".join(("Private-" + "Lines: 9", *LINES, "Private-MAC: " + "0a1b2c3d4e" * 4)),
+    "json": '{\n"d": "' + LINES[0] + '",\n"e": "AQAB",\n"kty": "RSA"\n}',
+    "xml": "<RSAKeyValue>\n<D>" + "\n".join(LINES) + "</D>\n</RSAKeyValue>",
+}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_no_line_of_a_key_is_shown_however_it_arrives(name: str) -> None:
+    text = f"Here is the key:\n{KEYS[name]}\nKeep it safe.\n"
+    whole = mask_secrets(text)
+    for size in (1, 3, 8, 24, 64, 100):
+        for first in range(0, size, 7):
+            shown = shown_of(text, size, first)
+            assert not [line for line in LINES if line in shown], (size, first)
+            assert shown == whole or name == "quoted"
+
+
+@pytest.mark.parametrize("size", [24, 80])
+def test_no_line_of_a_key_is_shown_after_a_long_text(size: int) -> None:
+    text = "A word or two.\n" * 1_200 + PEM + "\nKeep it safe.\n"
+    assert shown_of(text, size) == mask_secrets(text)
+
+
+@pytest.mark.parametrize("size", [1, 17, 500])
+def test_the_end_of_a_long_token_is_not_shown(size: int) -> None:
+    head = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9"
+    text = f"Authorization: Bearer {head}.{'aB3d' * 1_500}.{'cD4e' * 20} is the header.\n"
+    assert shown_of(text, size) == mask_secrets(text)
+
+
+@pytest.mark.parametrize("size", [17, 500])
+def test_a_token_that_is_too_long_to_wait_for_shows_nothing_after_its_start(size: int) -> None:
+    head = "Authorization: Bearer eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9"
+    text = f"{head}.{'aB3d' * 3_000}.{'cD4e' * 20} it is.\n"
+    shown = shown_of(text, size)
+    assert "cD4ecD4e" not in shown
+    assert shown.endswith("] it is.\n")
+
+
+def test_a_value_is_masked_whose_name_came_with_the_piece_before() -> None:
+    named = "word " * 4_000 + "password = "
+    text = named + '"hunter2-correct" ' + "word " * 10
+    assert shown_of(text, len(text), len(named)) == mask_secrets(text)
+
+
+def test_a_piece_of_a_long_text_takes_no_longer_than_that_of_a_short_one() -> None:
+    masked: list[int] = []
+
+    def mask(text: str) -> str:
+        masked.append(len(text))
+        return mask_secrets(text)
+
+    for text in ("word " * 20_000, "x" * 100_000, PEM + " word" * 20_000, LINES[0] * 1_000):
+        stream, shown = MaskedStream(mask), ""
+        for start in range(0, len(text), 1_000):
+            stream.add(text[start : start + 1_000])
+            shown += stream.take()
+        assert shown + stream.take(all_of_it=True) == mask_secrets(text)
+    assert max(masked) < 70_000
+
+
+def test_words_that_arrive_after_an_unfinished_key_was_stored_belong_to_it() -> None:
+    half = len(PEM) // 2
+    stream = MaskedStream(mask_secrets)
+    stream.add(PEM[:half])
+    shown = stream.take(all_of_it=True)
+    stream.add(PEM[half:])
+    shown += stream.take(all_of_it=True)
+    assert not [line for line in LINES if line in shown]
+
+
+async def test_an_interrupt_in_the_middle_of_a_key_stores_no_line_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sapwood.turns.reply_stream.FIRST", 0.0)
+    monkeypatch.setattr("sapwood.turns.reply_stream.INTERVAL", 0.0)
+    async with stage(tmp_path) as at:
+        at.model.say("Here it is: ")
+        await at.shown("Here it is: ")
+        for start in range(0, len(PEM) // 2, 8):
+            at.model.say(PEM[start : start + 8])
+            while not at.model.dictated.empty():  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        await at.running.interrupt(at.agent.id)
+        events = await at.until(TurnInterrupted)
+        said = "".join(text_of(e.event.parts) for e in events if isinstance(e.event, ReplyAdded))
+        await at.connection.close()
+    assert said.startswith("Here it is: [secret: private-key]")
+    stored = b"".join([path.read_bytes() for path in files_of(tmp_path)])
+    assert not [line for line in LINES if line.encode() in stored]

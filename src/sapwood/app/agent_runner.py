@@ -154,9 +154,9 @@ class AgentRunner:
     async def interrupt(self, agent: AgentId, reason: str = "") -> Done | Refusal:
         """Stops the open turn. The words received so far become the reply of the model."""
         dispatcher = self.connection.dispatcher
+        turn = (await dispatcher.open(agent)).turn  # another one may be open after the flush
         if self._driver is not None:
             await self._driver.flush(agent)
-        turn = (await dispatcher.open(agent)).turn
         return await dispatcher.dispatch(InterruptTurn(agent, reason, turn=turn), command_meta())
 
     async def compact(

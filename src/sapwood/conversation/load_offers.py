@@ -201,7 +201,7 @@ async def take_out_unused(
     since = "\n".join(said).casefold()
     if any(name in since for name in names):
         return False
-    done = await space.dispatcher.dispatch(Undo(state.agent), command_meta(SYSTEM))
+    done = await space.dispatcher.dispatch(Undo(state.agent, step.version), command_meta(SYSTEM))
     return not isinstance(done, Refusal)
 
 

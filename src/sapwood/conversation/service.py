@@ -235,6 +235,7 @@ class ConversationService:
                 return refused
         brought = None
         if services.bring_tokens and runs_in is None and state.open is None:
+            opened = await dispatcher.open(agent)  # a hook may have taken seconds
             brought = await _bring_back(services, opened, parts)
         read = await self._instructions(state) if reads_instructions else None
         start = commands.StartTurn(agent, parts, read, params=params)

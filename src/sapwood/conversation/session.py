@@ -8,6 +8,8 @@ import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Callable
 
+from msgspec import structs
+
 from sapwood.conversation.answers import ConversationStarted
 from sapwood.conversation.prompt_files import names_files, with_named_files
 from sapwood.conversation.provider_limit import limit_reset, resets_soon
@@ -24,12 +26,17 @@ from sapwood.conversation.service import ConversationService, Outcome
 from sapwood.core.command_table import TABLE
 from sapwood.core.commands import QueuePrompt, UnqueuePrompt
 from sapwood.core.errors import RefusedError, accepted
-from sapwood.core.ids import AgentId, title_of
+from sapwood.core.ids import AgentId, CommandId, title_of
 from sapwood.core.plural import counted
 from sapwood.core.refusals import NoConversation, Refusal, ShellNotHere, TurnIsOpen
 from sapwood.core.state import QueuedPrompt, State
 from sapwood.turns.clock_and_ids import command_meta, new_nonce, now
 from sapwood.workspace.process_identity import process_identity
+
+_LEFT_OUT = (
+    "The files that this text names were not attached, because it was queued on another screen. "
+    "To attach them, name them again."
+)
 
 
 class ConversationSession:
@@ -181,6 +188,10 @@ class ConversationSession:
             while not self._rest and not await self.is_working() and (queue := await self.queue()):
                 if not self._may_send(queue[0].text):
                     return
+                if await self._was_sent(queue[0]):  # and its process ended before it was removed
+                    if not await self._unqueue(queue[0]):
+                        return
+                    continue
                 outcome = None
                 async for outcome in self._send_queued(queue[0]):
                     yield outcome
@@ -220,6 +231,11 @@ class ConversationSession:
         done = await self.service.services.space.dispatcher.dispatch(command, command_meta())
         return not isinstance(done, Refusal)
 
+    async def _was_sent(self, queued: QueuedPrompt) -> bool:
+        """Whether a turn was opened with a queued text."""
+        space = self.service.services.space
+        return await space.log.receipt(space.space, CommandId(queued.entry)) is not None
+
     async def _send_queued(self, queued: QueuedPrompt) -> AsyncGenerator[Outcome]:
         """Sends a queued text once, whatever other screens do.
 
@@ -244,14 +260,21 @@ class ConversationSession:
         if self.agent is None:
             return
         if len(script) == 1 and isinstance(script[0], TextStep):
-            agent = self.agent
+            agent, left_out = self.agent, ""
             if queued.entry in self._queued_here:
                 script = await self._with_files(script)
+            elif await self._with_files(script) != script:
+                left_out = _LEFT_OUT
             step = script[0]
             assert isinstance(step, TextStep)
-            answer = await self.service.prompt(agent, step.parts, command_id=queued.entry)
+            # Another screen may attach other files to it: what was asked for is the text.
+            answer = await self.service.prompt(
+                agent, step.parts, command_id=queued.entry, request=queued.text
+            )
             if not isinstance(answer, Refusal):
                 await self._unqueue(queued)
+                lines = filter(None, (answer.message, left_out))
+                answer = structs.replace(answer, message="\n".join(lines))
             yield Outcome(step, answer, agent)
         elif await self._unqueue(queued):
             if shell := next((each for each in script if is_shell(each)), None):

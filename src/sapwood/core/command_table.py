@@ -111,7 +111,7 @@ class SlashCommand(Struct, frozen=True):
     prompts: bool = False
     remote: bool = True
     leaves: bool = False
-    stopped: str = "Stopped. Nothing was changed."
+    stopped: str = "Stopped. What was done by then is kept."
 
     @property
     def typed(self) -> str:

@@ -521,7 +521,12 @@ class Rewind(_Command, frozen=True):
 
 
 class Undo(_Command, frozen=True):
-    """Undo the last context command."""
+    """Undo the last context command.
+
+    `step` is the version of the command that is meant, if it is known: refused if another is last.
+    """
+
+    step: int = 0
 
 
 class Redo(_Command, frozen=True):
@@ -532,9 +537,10 @@ class Compact(_Command, frozen=True):
     """Replace the history except for the last `keep` turns by a summary.
 
     `of` is the tip at which the summary was written: the command is refused if turns were added
-    since. It also completes an open turn whose model asked to compact. `signer` and `signature` are
-    those of a provider that wrote the summary itself. `tokens` is the size of the turns that leave,
-    if the provider counted them.
+    since. `context` is the whole context then: the command is refused if another is in view. It
+    also completes an open turn whose model asked to compact. `signer` and `signature` are those of
+    a provider that wrote the summary itself. `tokens` is the size of the turns that leave, if the
+    provider counted them.
     """
 
     summary: str
@@ -547,6 +553,7 @@ class Compact(_Command, frozen=True):
     signer: str = ""
     signature: str = ""
     tokens: int = 0
+    context: Context | None = None
 
 
 class ExtendSummary(_Command, frozen=True):

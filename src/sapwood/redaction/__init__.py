@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-__all__ = ["Secret", "find_masks", "find_secrets", "mask_secrets"]
+__all__ = ["Secret", "arriving_key", "find_masks", "find_secrets", "mask_secrets"]
 
 
 class Secret(Struct, frozen=True, gc=False):
@@ -66,5 +66,20 @@ def find_masks(text: str) -> list[str]:
     if "[secret: " not in text:
         return []
     from sapwood.redaction.masks import find_masks as find
+
+    return find(text)
+
+
+def arriving_key(text: str) -> int:
+    """Returns where a private key begins whose end may still arrive.
+
+    It is the length of the text if there is none, so the text before it can be shown.
+
+    >>> arriving_key("The key: -----BEGIN RSA ")
+    9
+    """
+    if not any(sign in text for sign in ("BEGIN ", "---- ", "Private-Lines", '"d"', "<RSAKey")):
+        return len(text)
+    from sapwood.redaction.private_keys import arriving_key as find
 
     return find(text)

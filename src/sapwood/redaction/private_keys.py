@@ -1,4 +1,7 @@
-"""Finds private keys that span several lines: PEM, PGP, SSH2 and PuTTY, also parts of them."""
+"""Finds private keys that span several lines: PEM, PGP, SSH2 and PuTTY, also parts of them.
+
+Also finds where such a key begins in a text whose rest is still arriving.
+"""
 
 import re
 from collections.abc import Iterator
@@ -8,9 +11,11 @@ from sapwood.redaction.byte_text import LazyPattern, Searched, Span
 PRIVATE_KEY = "private-key"
 
 _TITLE = r"(?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?"
-_HEADER = LazyPattern(rf"-----BEGIN {_TITLE}-----|---- BEGIN {_TITLE} ----")
-_FOOTER = LazyPattern(rf"-----END {_TITLE}-----|---- END {_TITLE} ----")
-_BEGIN = LazyPattern(r"---- ?-?BEGIN |-----BEGIN ")
+_HEADER_FORM = rf"(?:-----BEGIN {_TITLE}-----|---- BEGIN {_TITLE} ----)"
+_FOOTER_FORM = rf"(?:-----END {_TITLE}-----|---- END {_TITLE} ----)"
+_BEGIN_FORM = r"(?:---- ?-?BEGIN |-----BEGIN )"
+_HEADER, _FOOTER = LazyPattern(_HEADER_FORM), LazyPattern(_FOOTER_FORM)
+_BEGIN = LazyPattern(_BEGIN_FORM)
 _ARGUMENT_END = LazyPattern(r"""["'`][)\]]""")
 """After a header that code looks for in a text: no key follows."""
 _MAX_LENGTH = 30_000
@@ -34,6 +39,20 @@ _TAIL_LENGTH = 8_000
 _JSON_KEY = LazyPattern(r'"d"[ ]{0,4}:[ ]{0,4}"([\w-]{40,}+)"', re.ASCII)
 _XML_KEY = LazyPattern(r"<D>([A-Za-z0-9+/=\s]{40,2000})</D>")
 
+_PART_OF_HEADER = LazyPattern(r"(?:-----BEGIN |---- (?:BEGIN )?)(?:[A-Z0-9]{2,12} ){0,5}\Z")
+_MAX_HEADER = 100
+_ARRIVING = (
+    # A name of a header in quotes is followed by no key, or by lines of it that are found as such.
+    (
+        "PRIVATE KEY",
+        LazyPattern(rf"{_HEADER_FORM}(?![\"'`])"),
+        LazyPattern(rf"{_FOOTER_FORM}|{_BEGIN_FORM}"),
+    ),
+    ("Private-Lines", _PUTTY, LazyPattern(r"Private-(?:MAC|Hash): ?[0-9a-f]{40,64}")),
+    ('"d"', _JSON_KEY, LazyPattern(r"\}")),
+    ("<RSAKeyValue>", LazyPattern("<RSAKeyValue>"), LazyPattern("</RSAKeyValue>")),
+)
+"""What a key has, its start, and its end. In JSON, what makes a value a key may come after it."""
 
 KEY_ANCHORS = ("PRIVATE KEY", "Private-Lines", '"kty"', "<RSAKeyValue>")
 
@@ -52,6 +71,21 @@ def find_private_keys(searched: Searched) -> Iterator[Span]:
         yield from (Span(*match.span(1), PRIVATE_KEY) for match in _JSON_KEY.finditer(text))
     if "rsakeyvalue" in searched.parts and "<RSAKeyValue>" in text:
         yield from (Span(*match.span(1), PRIVATE_KEY) for match in _XML_KEY.finditer(text))
+
+
+def arriving_key(text: str) -> int:
+    """Returns where a key begins whose end may still arrive; the length of the text if none does.
+
+    A key that has not ended after the length of the longest keys is none.
+    """
+    part = _PART_OF_HEADER.search(text, max(0, len(text) - _MAX_HEADER))
+    start = part.start() if part else len(text)
+    for anchor, begin, end in _ARRIVING:
+        if anchor in text:
+            begun = list(begin.finditer(text, max(0, len(text) - _MAX_LENGTH)))
+            if begun and not end.search(text, begun[-1].end()):
+                start = min(start, begun[-1].start())
+    return start
 
 
 def _armoured(text: str) -> Iterator[Span]:

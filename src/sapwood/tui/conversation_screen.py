@@ -410,7 +410,7 @@ class ConversationScreen(ConversationView):
 
     def _stop_commands(self, running: SlashCommand | None) -> None:
         """Stops the commands that run."""
-        self.show_message(running.stopped if running else "Stopped. Nothing was changed.")
+        self.show_message(running.stopped if running else "Stopped. What was done by then is kept.")
         for group in (COMMAND, PROMPT, _SLOW):
             self.workers.cancel_group(self, group)  # pyright: ignore[reportUnknownMemberType]
 

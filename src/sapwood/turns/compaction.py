@@ -145,6 +145,11 @@ LENGTH = "Use at most {words:,} words."
 _FACTS = "End with these facts from the log, as they are:"
 
 
+def _is_new(answer: Done | refusals.Refusal) -> bool:
+    """Whether a command changed something just now."""
+    return isinstance(answer, Done) and bool(answer.events) and not answer.repeated
+
+
 class CompactionUsage(Struct):
     """The tokens that the calls of one compaction used."""
 
@@ -238,7 +243,7 @@ class Compactor:
                 counting.cancel()
             if isinstance(answer, refusals.Refusal):
                 await self._record_unused(state, account, answer.sentence)
-            elif not answer.events or answer.repeated:
+            elif not _is_new(answer):
                 await self._record_unused(state, account, answer.message)
             return answer
 
@@ -280,16 +285,22 @@ class Compactor:
             round(draft.checked.score, 3),
             state.settings.model,
             account.usage,
-            state.context.tip,
-            draft.signer,
-            draft.signature,
-            await counting,
+            signer=draft.signer,
+            signature=draft.signature,
+            tokens=await counting,
+            context=state.context,
         )
         ended(command)
         id, request = (why.id, why.request) if why else (None, "")
         meta = command_meta(SYSTEM, command=id, request=request)
-        done = await self._dispatcher.dispatch(command, meta)
-        if isinstance(done, refusals.Refusal) or not done.events or done.repeated:
+        storing = asyncio.ensure_future(self._dispatcher.dispatch(command, meta))
+        try:
+            done = await asyncio.shield(storing)
+        except asyncio.CancelledError:  # too late: the tokens are recorded with the summary
+            if _is_new(await storing):
+                account.usage = Usage(0)
+            raise
+        if isinstance(done, refusals.Refusal) or not _is_new(done):
             return done
         await self._keep_judgement(state, draft)
         return structs.replace(done, message=f"{done.message}{draft.list_note}")

@@ -23,7 +23,7 @@ LARGEST = 2**40
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _DEEPEST = 100
 """The most levels of an object that is written as JSON."""
-_CLOCK = 253_402_300_799_000_000
+LAST_MOMENT = 253_402_300_799_000_000
 """The last microsecond that a date can show: the end of the year 9999."""
 
 
@@ -118,7 +118,7 @@ def as_integer(value: object, *, minimum: int = -LARGEST, maximum: int = LARGEST
 
 def as_moment(value: object) -> int:
     """Microseconds since 1970, before the year 10000."""
-    return as_integer(value, minimum=0, maximum=_CLOCK)
+    return as_integer(value, minimum=0, maximum=LAST_MOMENT)
 
 
 def as_number(value: object) -> float:

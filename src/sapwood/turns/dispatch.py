@@ -10,7 +10,7 @@ with the log before it is returned.
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
 from time import monotonic
 
@@ -268,7 +268,7 @@ class Dispatcher:
             await self.log.save_snapshot(self.space, snapshot_of(state))
 
     async def close(self) -> None:
-        """Waits until all snapshots are saved."""
+        """Waits until everything is saved that is saved in the background."""
         await asyncio.gather(*self._saving, return_exceptions=True)
 
     async def _admit(self, command: Command, meta: CommandMeta) -> AdmittedCommand | Refusal:
@@ -452,10 +452,29 @@ class Dispatcher:
     async def _store(self, commit: Commit, after: dict[AgentId, OpenAgent]) -> Receipt | None:
         """Commits and keeps the changed agents in memory. Returns an earlier receipt if any."""
         began = monotonic()
-        earlier = await self.log.commit(self.space, commit)
+        try:
+            earlier = await self.log.commit(self.space, commit)
+        except asyncio.CancelledError:  # a log stores it all the same, now or soon
+            self._save(self._store_without_caller(commit))
+            raise
         METRICS.observe("sapwood_commit_seconds", monotonic() - began)
         if earlier is not None:
             return earlier
+        self._committed(commit, after)
+        return None
+
+    async def _store_without_caller(self, commit: Commit) -> None:
+        """Stores what nobody waits for any more, unless that is done already.
+
+        So everyone who has to act on a commit hears of it, whoever stopped waiting when.
+        """
+        with suppress(LogError):
+            earlier = await self.log.commit(self.space, commit)
+            if earlier is None or earlier in commit.receipts:
+                self._committed(commit, {})
+
+    def _committed(self, commit: Commit, after: dict[AgentId, OpenAgent]) -> None:
+        """Keeps the changed agents in memory, and calls the listeners."""
         for append in commit.appends:
             self._opened.pop(append.agent, None)
             if append.ends_words:
@@ -465,7 +484,6 @@ class Dispatcher:
         self._snapshot(commit.appends, after)
         for listener in self._listeners:
             listener(commit.appends)
-        return None
 
     async def _append(
         self, inputs: DecisionInput, change: Change, meta: CommandMeta
@@ -558,10 +576,13 @@ class Dispatcher:
                 opened
                 and append.expected // SNAPSHOT_EVERY < opened.state.version // SNAPSHOT_EVERY
             ):
-                saving = self.log.save_snapshot(self.space, snapshot_of(opened.state))
-                task = asyncio.ensure_future(saving)
-                self._saving.add(task)
-                task.add_done_callback(self._saved)
+                self._save(self.log.save_snapshot(self.space, snapshot_of(opened.state)))
+
+    def _save(self, saving: Coroutine[object, object, None]) -> None:
+        """Saves something in the background; `close` waits for it."""
+        task = asyncio.ensure_future(saving)
+        self._saving.add(task)
+        task.add_done_callback(self._saved)
 
     def _saved(self, task: asyncio.Task[None]) -> None:
         self._saving.discard(task)

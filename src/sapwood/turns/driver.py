@@ -48,6 +48,7 @@ from sapwood.programs.agent_provider import ProgramAccess, SyncResult, TurnEnd
 from sapwood.programs.registry import ProgramExecutor, program_executor
 from sapwood.turns.checkpoints import Checkpoints
 from sapwood.turns.clock_and_ids import command_meta, now
+from sapwood.turns.conversion import LAST_MOMENT
 from sapwood.turns.dispatch import Dispatcher, Done
 from sapwood.turns.log import MovableLog
 from sapwood.turns.model_access import (
@@ -168,8 +169,9 @@ class Driver:
             await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
             if not work.done():
                 work.cancel()
-                with suppress(asyncio.CancelledError):
-                    await work
+                await asyncio.wait({work})  # raises only if this drive is cancelled too
+                if not work.cancelled():
+                    work.result()
                 watch.result()
                 await self._keep_files_of_stopped(await self._dispatcher.open(agent))
                 return None
@@ -437,15 +439,14 @@ class Driver:
             done = await self._dispatcher.dispatch(mask, command_meta(SYSTEM))
             if not isinstance(done, Refusal) and done.events:
                 return  # something was masked; the next round sends the shorter request
-        if asked and await self._use_fallback(turn, failure):
+        if asked and await self._use_fallback(turn, failure, asked):
             return
         await report(self._dispatcher, opened.state, turn, str(failure))
-        after = failure.after if failure.kind == "overloaded" else None
-        retry_at = now() + round(after * 1_000_000) if after else 0
+        retry_at = _moment_after(failure.after) if failure.kind == "overloaded" else 0
         failed = FailTurn(agent, str(failure), asked, failure.kind, retry_at, turn=turn.first)
         await self._finish(opened, turn, failed)
 
-    async def _use_fallback(self, turn: Turn, failure: Failure) -> bool:
+    async def _use_fallback(self, turn: Turn, failure: Failure, asked: int) -> bool:
         """Changes to the next model of the list, if another model may help. Returns whether.
 
         A reply of which words were shown is not asked for again.
@@ -456,7 +457,8 @@ class Driver:
         failed = opened.state.settings.model
         after = self.fallback.index(failed) + 1 if failed in self.fallback else 0
         usable = [each for each in self.fallback[after:] if program_executor(each) is None]
-        if not usable or turn.streamed:
+        words = await self._log.words(self._space, turn.agent)
+        if not usable or (words is not None and words.asked == asked):
             return False
         why = f"{failed} failed: {failure}"
         change = Configure(turn.agent, SettingsChange(model=usable[0]), why)
@@ -509,6 +511,12 @@ def _with_new_ids(parts: tuple[ReplyPart, ...], live: LivePath) -> tuple[ReplyPa
             known.add(part.id)
         renewed.append(part)
     return tuple(renewed)
+
+
+def _moment_after(seconds: float | None) -> int:
+    """The moment after so many seconds; 0 if there is none that a date can show."""
+    at = now() / 1_000_000 + (seconds or 0.0)
+    return round(at * 1_000_000) if seconds and 0 < at * 1_000_000 <= LAST_MOMENT else 0
 
 
 def _seconds_held(state: State) -> float:

@@ -5,14 +5,14 @@ word that a person saw as an answer is kept. The first piece is stored after `FI
 the next ones after `INTERVAL` seconds each, or `UNWATCHED` while nobody watches. A reply that is
 complete before that needs no piece.
 
-A secret may arrive in several pieces, and a mask finds only whole ones. So a piece ends where a
-secret cannot go on, and it is masked together with the text before it.
+A secret may arrive in several pieces, and a mask finds only whole ones. So a piece ends before a
+word or a private key that may go on, and it is masked together with the text before it. If a mask
+begins in text that was shown, what is under it is not shown from then on.
 """
 
 import asyncio
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Literal
 
 from sapwood.core.commands import StreamReply
@@ -24,6 +24,7 @@ from sapwood.core.live_words import AwaitWatcher
 from sapwood.core.model_calls import Delta
 from sapwood.core.refusals import Refusal
 from sapwood.core.turn import joined_parts
+from sapwood.redaction import arriving_key
 from sapwood.turns.clock_and_ids import command_meta
 from sapwood.turns.command_batch import SentCommand
 from sapwood.turns.dispatch import Dispatcher
@@ -38,22 +39,25 @@ FIRST = 0.1
 """Seconds from the first word of a reply to its first piece."""
 
 _WINDOW = 16_384
-"""The most characters before a piece that are masked together with it."""
+"""About the most characters before a piece that are masked together with it."""
+
+_LONGEST_SECRET = 4 * _WINDOW
+"""The text before a piece is cut here even if a mask crosses the cut."""
 
 _WORD = "".join(map(chr, range(0x21, 0x7F)))
 """The characters of secrets: a text that ends with them may end inside of a secret."""
 
-_MAX_WORD = 2_000
-"""The most characters of an unfinished word that are held back."""
+_MAX_WORD = 8_192
+"""The most characters of an unfinished word that are held back: servers take no longer tokens."""
 
 
 class MaskedStream:
-    """Masks a text that arrives in pieces."""
+    """Masks a text that arrives in pieces. The time for a piece does not grow with the text."""
 
     def __init__(self, mask: Callable[[str], str]) -> None:
         self._mask = mask
         self._arrived = ""
-        self._shown = ""
+        self._masked = ""
         self._taken = 0
 
     def add(self, text: str) -> None:
@@ -61,28 +65,51 @@ class MaskedStream:
         self._arrived += text
 
     def take(self, *, all_of_it: bool = False) -> str:
-        """Returns the masked text that was not returned before, without an unfinished word."""
-        end = len(self._arrived)
-        if not all_of_it:
-            whole = len(self._arrived.rstrip(_WORD))
-            end = whole if end - whole <= _MAX_WORD else end
+        """Returns the masked text that was not returned before, without an unfinished secret."""
+        end = len(self._arrived) if all_of_it else self._finished()
         if end <= self._taken:
             return ""
         masked = self._mask(self._arrived[:end])
-        if masked.startswith(self._shown):
-            piece = masked[len(self._shown) :]
-        else:  # a mask begins before the text that was returned
-            piece = self._mask(self._arrived[self._taken : end])
-            masked = self._shown + piece
-        self._taken, self._shown = end, masked
+        piece = _added(self._masked, masked, self._arrived[self._taken : end])
+        if piece or not self._masked.startswith(masked):
+            self._masked = masked
+        self._taken = end
         if end > _WINDOW:
-            self._forget(end)
+            self._forget(end, masked)
         return piece
 
-    def _forget(self, end: int) -> None:
-        """Forgets what was returned, unless a mask at its end may still grow."""
-        if self._shown[-1:].isspace():
-            self._arrived, self._shown, self._taken = self._arrived[end:], "", 0
+    def _finished(self) -> int:
+        """How much of what arrived has no secret that may go on."""
+        end = len(self._arrived.rstrip(_WORD))
+        if len(self._arrived) - end > _MAX_WORD:
+            end = len(self._arrived)
+        return arriving_key(self._arrived[:end])
+
+    def _forget(self, end: int, masked: str) -> None:
+        """Forgets the first part of what was returned, unless a mask crosses the cut."""
+        cut = end - _WINDOW // 2
+        cut = self._arrived.rfind("\n", 0, cut) + 1 or cut
+        rest = self._mask(self._arrived[cut:end])
+        if end > _LONGEST_SECRET or self._mask(self._arrived[:cut]) + rest == masked:
+            self._arrived, self._masked, self._taken = self._arrived[cut:], rest, end - cut
+
+
+def _added(before: str, masked: str, new: str) -> str:
+    """The end of a masked text that comes after what was returned of it.
+
+    `before` is the masked text as it was without `new`, the end of the text that was masked.
+    """
+    if masked.startswith(before):
+        return masked[len(before) :]
+    # A mask begins in the text that was returned.
+    if masked.endswith(new):
+        return new
+    pairs = enumerate(zip(before, masked, strict=False))
+    same = next((place for place, (old, now) in pairs if old != now), len(masked))
+    start = masked.rfind("[secret: ", 0, same)
+    if start >= 0 and "]" not in masked[start:same]:  # the same mask, of which more has arrived
+        same = masked.find("]", same) + 1 or len(masked)
+    return masked[same:]
 
 
 class ReplyStream:
@@ -126,16 +153,17 @@ class ReplyStream:
         self._arrived.set()
 
     async def flush(self) -> None:
-        """Stores everything that has arrived, also an unfinished word."""
-        self._end_part()
+        """Stores everything that has arrived, also an unfinished word or key."""
+        self._collect(all_of_it=True)
         await self._store()
 
     async def close(self) -> None:
         """Stops storing, after the piece that is being stored."""
         self._over = True
         self._task.cancel()
-        with suppress(asyncio.CancelledError):
-            await self._task
+        await asyncio.wait({self._task})  # raises only if the caller is cancelled too
+        if not self._task.cancelled():
+            self._task.result()
         async with self._storing:
             pass
 

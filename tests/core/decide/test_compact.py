@@ -1,10 +1,12 @@
 """`/compact`: a summary in place of the history, all of it or nothing."""
 
 import pytest
+from msgspec import structs
 
 from sapwood.core.commands import (
     AddReply,
     CallModel,
+    Clear,
     Command,
     Compact,
     CompleteTurn,
@@ -13,13 +15,15 @@ from sapwood.core.commands import (
     Fork,
     KeepLast,
     Kill,
+    Redo,
     SetMark,
     Undo,
 )
 from sapwood.core.content import Text, Usage
+from sapwood.core.context import Mask
 from sapwood.core.decide import Accepted, Decision
 from sapwood.core.events import HUMAN, SYSTEM, Actor, ContextSummarized, ContextTrimmed
-from sapwood.core.ids import AgentId
+from sapwood.core.ids import AgentId, EventRef
 from sapwood.core.refusals import EmptyText, HumanOnly, SummaryOutdated, TurnIsOpen
 from sapwood.core.view import view
 from sapwood.core.view.request import digest
@@ -36,6 +40,8 @@ from tests.core.speaking import (
     refusal,
     said,
 )
+
+AGENT = AgentId("agent1")
 
 
 def test_a_summary_stands_where_the_history_was() -> None:
@@ -142,6 +148,34 @@ def test_a_summary_of_something_else_is_refused() -> None:
     world.turn(agent, "ask 3", "answer 3")
     assert refusal(world, Compact(agent, "Numbers.", of=of)) == SummaryOutdated()
     does(world, Compact(agent, "Numbers.", of=world.states[agent].context.tip))
+
+
+@pytest.mark.parametrize(
+    ("before", "since"),
+    [
+        ((), Undo(AGENT)),
+        ((Undo(AGENT),), Redo(AGENT)),
+        ((), Clear(AGENT)),
+        ((), KeepLast(AGENT, 1)),
+    ],
+    ids=["undo", "redo", "clear", "clear 1"],
+)
+def test_a_summary_of_other_turns_than_are_in_view_is_refused(
+    before: tuple[Command, ...], since: Command
+) -> None:
+    world, agent = conversation(4)
+    for command in (KeepLast(agent, 2), *before):
+        does(world, command)
+    context = world.states[agent].context
+    does(world, since)
+    assert world.states[agent].context.tip == context.tip
+    assert refusal(world, Compact(agent, "Numbers.", context=context)) == SummaryOutdated()
+
+
+def test_a_summary_of_the_turns_in_view_is_used_though_results_were_masked_since() -> None:
+    world, agent = conversation(2)
+    context = structs.replace(world.states[agent].context, mask=Mask(EventRef(agent, 2), 9))
+    does(world, Compact(agent, "Numbers.", context=context))
 
 
 def test_tokens_left_behind_are_counted() -> None:

@@ -175,6 +175,16 @@ def test_a_mask_set_since_stays() -> None:
     assert [text[:7] for text in results(world, agent)] == ["[masked", "[masked"]
 
 
+def test_an_undo_of_a_certain_command_undoes_no_later_one() -> None:
+    world, agent = conversation(4)
+    does(world, KeepLast(agent, 3))
+    step = world.states[agent].undo[-1].version
+    does(world, KeepLast(agent, 1))
+    assert refusal(world, Undo(agent, step)) == NothingToUndo()
+    does(world, Undo(agent))
+    does(world, Undo(agent, step))
+
+
 def test_undo_reaches_so_far_and_no_further() -> None:
     world, agent = conversation(1)
     for number in range(UNDO_DEPTH + 5):

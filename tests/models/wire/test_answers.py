@@ -241,3 +241,76 @@ def test_google_blocks_a_prompt_without_an_answer() -> None:
     reader.feed(ServerEvent("", b'{"promptFeedback":{"blockReason":"SAFETY"}}'))
     reply = reader.reply()
     assert (reply.ending, reply.reason, reply.parts) == ("refused", "SAFETY", [])
+
+
+# Reasons for the end of an answer
+
+CALL = b'{"index":0,"id":"a","function":{"name":"write","arguments":"{\\"x\\":\\"half%b"}}'
+
+
+def chat_ending(reason: str, *, text: str = "", call: bytes = b"") -> str:
+    """How an answer of a chat server ended that gave this reason."""
+    reader = ChatReader(DEN)
+    delta = b'{"content":%b,"tool_calls":[%b]}' % (json.dumps(text).encode(), call)
+    reader.feed(ServerEvent("", b'{"choices":[{"delta":%b}]}' % delta))
+    end = b'{"choices":[{"delta":{},"finish_reason":%b}]}' % json.dumps(reason).encode()
+    reader.feed(ServerEvent("", end))
+    return reader.reply().ending
+
+
+def gemini_ending(reason: str, *texts: str) -> str:
+    reader = GeminiAnswerReader(resolve("gemini-3.8-flash"))
+    parts = [{"text": text} for text in texts]
+    candidate = {"content": {"parts": parts}, "finishReason": reason}
+    reader.feed(ServerEvent("", json.dumps({"candidates": [candidate]}).encode()))
+    return reader.reply().ending
+
+
+def responses_ending(kind: str, status: str | None, reason: str | None) -> str:
+    reader = ResponsesReader(resolve("gpt-6.1-sol"))
+    content = [{"type": "output_text", "text": "Half an ans"}]
+    response = {
+        "status": status,
+        "incomplete_details": {"reason": reason} if reason else None,
+        "output": [{"type": "message", "id": "m", "content": content}],
+    }
+    event = {"type": f"response.{kind}", "response": response}
+    reader.feed(ServerEvent("", json.dumps(event).encode()))
+    return reader.reply().ending
+
+
+@pytest.mark.parametrize("reason", ["insufficient_system_resource", "error", "abort"])
+def test_an_answer_that_the_server_broke_off_is_not_complete(reason: str) -> None:
+    assert chat_ending(reason, text="1. Stop the database, 2.") == "broken"
+
+
+@pytest.mark.parametrize("reason", ["model_length", "MAX_TOKENS", "length"])
+def test_a_limit_of_the_length_has_many_names(reason: str) -> None:
+    assert chat_ending(reason, text="1. Stop the database, 2.") == "length"
+
+
+@pytest.mark.parametrize("reason", ["stop", "STOP", "eos_token", "COMPLETE", "a new name"])
+def test_a_server_may_have_its_own_name_for_a_complete_answer(reason: str) -> None:
+    assert chat_ending(reason, text="Yes.") == "done"
+    assert chat_ending(reason, call=CALL % b'\\"}') == "done"
+
+
+def test_an_answer_with_an_unknown_end_is_not_complete_if_nothing_or_half_a_call_came() -> None:
+    assert chat_ending("a new name") == "broken"
+    assert chat_ending("a new name", text="I write.", call=CALL % b"") == "broken"
+    assert chat_ending("stop") == "done"
+
+
+@pytest.mark.parametrize("reason", ["OTHER", "MALFORMED_RESPONSE", "TOO_MANY_TOOL_CALLS"])
+def test_google_completes_an_answer_with_stop_alone(reason: str) -> None:
+    assert gemini_ending(reason) == gemini_ending(reason, "Half an ans") == "broken"
+    assert gemini_ending("STOP") == gemini_ending("A_NEW_NAME", "Yes.") == "done"
+
+
+def test_an_incomplete_response_is_not_a_complete_answer() -> None:
+    assert responses_ending("incomplete", "incomplete", None) == "length"
+    assert responses_ending("incomplete", None, None) == "length"
+    assert responses_ending("incomplete", "incomplete", "max_output_tokens") == "length"
+    assert responses_ending("incomplete", "incomplete", "max_tool_calls") == "broken"
+    assert responses_ending("completed", "completed", None) == "done"
+    assert responses_ending("completed", None, None) == "done"

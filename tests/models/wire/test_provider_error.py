@@ -203,6 +203,10 @@ def test_a_rate_limit_says_what_the_provider_said() -> None:
         ({"retry-after-ms": "1500", "retry-after": "2"}, 1.5),
         ({"retry-after": "soon"}, None),
         ({"retry-after": "-3"}, None),
+        ({"retry-after": "1763600000000"}, None),
+        ({"retry-after": "9" * 400}, None),
+        ({"retry-after-ms": "9" * 400}, None),
+        ({"retry-after": "Fri, 31 Dec 9999 23:59:59 -1200"}, None),
         ({}, None),
     ],
 )
@@ -236,3 +240,9 @@ def test_a_body_of_any_form_is_an_error_with_words(body: bytes) -> None:
 
 def test_deep_json_is_no_trouble() -> None:
     assert error_of_response(400, {}, b"[" * 100_000).status == 400
+
+
+@pytest.mark.parametrize("code", ["\u00b2\u00b2\u00b2", "4" * 5_000, "1e3"])
+def test_an_odd_code_in_a_stream_is_no_status(code: str) -> None:
+    body = json.dumps({"error": {"code": code, "message": "Hm."}}).encode()
+    assert error_in_stream(body).status == 0

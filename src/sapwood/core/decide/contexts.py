@@ -228,7 +228,7 @@ def _name(quoted: Load | QuotedTurn) -> str:
 def undo(inputs: DecisionInput, command: Undo, meta: CommandMeta) -> Accepted:
     state = inputs.state
     guards.require_running(inputs.state)
-    if not state.undo:
+    if not state.undo or command.step not in (0, state.undo[-1].version):
         raise Refused(refusals.NothingToUndo())
     step = state.undo[-1]
     if step.cause == "window":  # no later move of the window can be in force
@@ -322,7 +322,7 @@ def compact(inputs: DecisionInput, command: Compact, meta: CommandMeta) -> Accep
     elif not due:
         guards.require_may_run(inputs.state, TABLE["compact"])
     guards.require_text(command.summary, "summary")
-    if command.of is not None and command.of != inputs.state.context.tip:
+    if _is_outdated(command, inputs.state.context):
         raise Refused(refusals.SummaryOutdated())
     draft = Draft(inputs.state, inputs.live, meta)
     if due and inputs.live.open is not None:
@@ -350,6 +350,18 @@ def compact(inputs: DecisionInput, command: Compact, meta: CommandMeta) -> Accep
     return draft.accepted(
         f"Compacted {counted(leaving, 'turn')} into a summary.{share.replace('%', ' %')}"
     )
+
+
+def _is_outdated(command: Compact, now: Context) -> bool:
+    """Whether other turns are in view than when the summary was written.
+
+    A mask hides results of the same turns.
+    """
+    if command.of is not None and command.of != now.tip:
+        return True
+    if command.context is None:
+        return False
+    return structs.replace(command.context, mask=None) != structs.replace(now, mask=None)
 
 
 def _replace_by_summary(

@@ -11,9 +11,10 @@ from sapwood.models.model_routes import ModelRoute
 from sapwood.models.wire.provider_error import error_in_stream
 from sapwood.models.wire.signatures import REDACTED
 from sapwood.models.wire.sse import ServerEvent
-from sapwood.models.wire.wire_call import Ending, WireReply
+from sapwood.models.wire.wire_call import Ending, WireReply, ending_of
 
 _ENDINGS: Mapping[str, Ending] = {
+    **dict.fromkeys("end_turn tool_use stop_sequence pause_turn".split(), "done"),
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
     "refusal": "refused",
@@ -169,7 +170,7 @@ class MessagesReader:
 
     def reply(self) -> WireReply:
         parts = [part for index in sorted(self._blocks) for part in self._part(index)]
-        ending: Ending = _ENDINGS.get(self._stop, "done") if self._stop else "cut"
+        ending: Ending = ending_of(self._stop, _ENDINGS, parts) if self._stop else "cut"
         report = self._report()
         return WireReply(parts, self._message.model, self._usage(), ending, self._stop, report)
 

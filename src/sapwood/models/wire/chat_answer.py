@@ -16,10 +16,18 @@ from sapwood.models.wire.chat_thinking import (
 )
 from sapwood.models.wire.provider_error import error_in_stream
 from sapwood.models.wire.sse import ServerEvent
-from sapwood.models.wire.wire_call import Ending, WireReply
+from sapwood.models.wire.wire_call import Ending, WireReply, ending_of, is_json_object
 
 _DONE = b"[DONE]"
-_ENDINGS: Mapping[str, Ending] = {"length": "length", "content_filter": "refused"}
+_ENDINGS: Mapping[str, Ending] = {
+    **dict.fromkeys("stop tool_calls function_call end_turn eos".split(), "done"),
+    **dict.fromkeys("length model_length max_tokens".split(), "length"),
+    **dict.fromkeys("content_filter sensitive".split(), "refused"),
+    **dict.fromkeys(
+        "insufficient_system_resource error network_error timeout abort".split(), "broken"
+    ),
+}
+"""The reasons of OpenAI, and those of DeepSeek, Mistral, Z.ai, Cohere, Together and vLLM."""
 _OPEN, _CLOSE = "<think>", "</think>"
 
 
@@ -184,7 +192,8 @@ class ChatReader:
                 parts.append(ToolCall(part.id, part.name, part.args or "{}"))
             elif part.text.strip():
                 parts.append(part)
-        ending: Ending = _ENDINGS.get(self._stop, "done") if self._stop else "cut"
+        stop = self._stop.lower()
+        ending: Ending = ending_of(stop, _ENDINGS, parts) if stop else "cut"
         if self._refusal and ending != "cut":
             ending = "refused"
         return WireReply(
@@ -213,15 +222,7 @@ def _begins(call: _Call, id: str | None, name: str, text: str) -> bool:
     """
     if not name or id:
         return bool(name) and id != call.id
-    return bool(call.name) and (name != call.name or bool(text)) and _is_object(call.args)
-
-
-def _is_object(args: str) -> bool:
-    try:
-        msgspec.json.decode(args, type=dict[str, Raw])
-    except (msgspec.DecodeError, RecursionError):
-        return False
-    return True
+    return bool(call.name) and (name != call.name or bool(text)) and is_json_object(call.args)
 
 
 def _counted(usage: _Usage | None) -> Usage | None:

@@ -11,18 +11,21 @@ from sapwood.core.model_calls import Delta
 from sapwood.models.model_routes import ModelRoute
 from sapwood.models.wire.provider_error import error_in_stream
 from sapwood.models.wire.sse import ServerEvent
-from sapwood.models.wire.wire_call import Ending, WireReply
+from sapwood.models.wire.wire_call import Ending, WireReply, ending_of
 
 _ENDINGS: Mapping[str, Ending] = {
+    "STOP": "done",
     "MAX_TOKENS": "length",
     "CONTINUATION": "length",
     **dict.fromkeys(
         """SAFETY RECITATION BLOCKLIST PROHIBITED_CONTENT SPII IMAGE_SAFETY
-        IMAGE_PROHIBITED_CONTENT MODEL_ARMOR""".split(),
+        IMAGE_PROHIBITED_CONTENT IMAGE_RECITATION MODEL_ARMOR""".split(),
         "refused",
     ),
     **dict.fromkeys(
-        "LANGUAGE MALFORMED_FUNCTION_CALL UNEXPECTED_TOOL_CALL NO_IMAGE".split(), "broken"
+        """LANGUAGE MALFORMED_FUNCTION_CALL MALFORMED_RESPONSE UNEXPECTED_TOOL_CALL
+        TOO_MANY_TOOL_CALLS MISSING_THOUGHT_SIGNATURE NO_IMAGE IMAGE_OTHER OTHER""".split(),
+        "broken",
     ),
 }
 
@@ -133,13 +136,13 @@ class GeminiAnswerReader:
         return [Delta("call", args, call.name)]
 
     def reply(self) -> WireReply:
-        reason = self._blocked or self._stop
+        reason, parts = self._blocked or self._stop, self._parts()
         ending: Ending = "cut"
         if self._blocked:
             ending = "refused"
         elif self._stop:
-            ending = _ENDINGS.get(self._stop, "done")
-        return WireReply(self._parts(), self._model, _counted(self._usage), ending, reason)
+            ending = ending_of(self._stop, _ENDINGS, parts)
+        return WireReply(parts, self._model, _counted(self._usage), ending, reason)
 
     def _parts(self) -> list[ReplyPart]:
         """The parts. A thought holds the signature of the part that follows it."""

@@ -10,6 +10,8 @@ import msgspec
 
 _MESSAGE_FIELDS = ("error", "message", "detail")
 _CODE_FIELDS = ("code", "type", "status")
+_MAX_DELAY = 366 * 24 * 3600.0
+"""Seconds. What asks for more is no delay: some gateways send a moment."""
 _DELAY = re.compile(r"(\d+(?:\.\d+)?)s")
 _REFUSED_BY_OPENAI = """invalid_prompt data_residency_mismatch bio_policy
     misalignment_policy_violation invalid_image invalid_image_format invalid_base64_image
@@ -95,7 +97,7 @@ def error_in_stream(data: bytes) -> ProviderError:
     """The error that an event of a stream holds."""
     tree = msgspec.json.decode(data)
     codes = frozenset(_codes(tree))
-    numbers = [int(code) for code in codes if code.isdigit() and 400 <= int(code) < 600]
+    numbers = [int(code) for code in codes if re.fullmatch("[45][0-9]{2}", code)]
     known = [_STATUS[code] for code in codes if code in _STATUS]
     status = next(iter([*numbers, *known]), 0)
     return ProviderError(
@@ -137,7 +139,12 @@ def _items(fields: dict[str, object], name: str) -> list[object]:
 
 
 def _asked_delay(headers: Mapping[str, str], tree: object) -> float | None:
-    """How many seconds the provider asks to wait."""
+    """How many seconds the provider asks to wait; None if it asks for none that is sensible."""
+    delay = _sent_delay(headers, tree)
+    return delay if delay is not None and delay <= _MAX_DELAY else None
+
+
+def _sent_delay(headers: Mapping[str, str], tree: object) -> float | None:
     error = _fields(_fields(tree).get("error"))
     delays = [_fields(each).get("retryDelay") for each in _items(error, "details")]
     for text, unit in (
@@ -153,5 +160,5 @@ def _asked_delay(headers: Mapping[str, str], tree: object) -> float | None:
 def _until(date: str) -> float | None:
     try:
         return max(0.0, parsedate_to_datetime(date).timestamp() - time())
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, OverflowError):
         return None

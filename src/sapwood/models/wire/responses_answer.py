@@ -12,14 +12,17 @@ from sapwood.models.model_routes import ModelRoute
 from sapwood.models.wire.provider_error import error_in_stream
 from sapwood.models.wire.signatures import ReasoningItem, encode_reasoning
 from sapwood.models.wire.sse import ServerEvent
-from sapwood.models.wire.wire_call import Ending, WireReply
+from sapwood.models.wire.wire_call import Ending, WireReply, ending_of
 
 _ENDINGS: Mapping[str, Ending] = {
+    "completed": "done",
+    "incomplete": "length",
     "max_output_tokens": "length",
     "content_filter": "refused",
     "cancelled": "broken",
     "failed": "broken",
 }
+"""By the status, or by the reason why a response is incomplete if it has one."""
 
 
 class _Content(Struct):
@@ -97,6 +100,7 @@ class ResponsesReader:
         self._provider = route.provider
         self._items: dict[int, _Item] = {}
         self._response = _Response()
+        self._status = ""
         self._model = ""
 
     def feed(self, event: ServerEvent) -> list[Delta]:
@@ -118,6 +122,7 @@ class ResponsesReader:
                 return _piece("call", read)
             case "response.completed" | "response.incomplete" if read.response is not None:
                 self._response = read.response
+                self._status = read.type.removeprefix("response.")
                 self._items = dict(enumerate(read.response.output or ())) | self._items
                 self.is_complete = True
             case "response.failed":
@@ -133,11 +138,14 @@ class ResponsesReader:
         items = [self._items[index] for index in sorted(self._items)]
         refusals = [c.refusal for item in items for c in item.content or () if c.refusal]
         incomplete = self._response.incomplete_details
-        reason = (incomplete and incomplete.reason) or self._response.status or ""
-        ending: Ending = _ENDINGS.get(reason, "done") if self.is_complete else "cut"
+        status = self._response.status or self._status
+        why = (incomplete and incomplete.reason) or ""
+        reason, parts = why or status, _Parts(self._provider).of(items)
+        ending: Ending = "cut"
+        if self.is_complete:
+            ending = _ENDINGS.get(why, "broken") if why else ending_of(status, _ENDINGS, parts)
         if refusals and ending == "done":
             ending, reason = "refused", " ".join(refusals)
-        parts = _Parts(self._provider).of(items)
         found = self._response.prompt_cache_diagnostics or _Diagnostics()
         report = CallReport(
             self._response.id, missed=found.cache_missed_tokens, missed_why=found.reason

@@ -6,7 +6,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 from msgspec import Raw, Struct, structs
 
-from sapwood.core.content import ReplyPart, ToolCall, Usage
+from sapwood.core.content import ReplyPart, Text, ToolCall, Usage
 from sapwood.core.model_calls import CallHints, CallReport, Delta, ToolSpec
 from sapwood.core.view import Message, Request, ToolResult
 from sapwood.core.view.request import MessagePart
@@ -58,6 +58,29 @@ class WireReply(Struct):
     ending: Ending
     reason: str
     report: CallReport = CallReport()
+
+
+def ending_of(reason: str, known: Mapping[str, Ending], parts: Sequence[ReplyPart]) -> Ending:
+    """How an answer ended for which the provider gave a reason.
+
+    Servers have names of their own for the end of a complete answer. So a reason that is not known
+    is judged by what arrived: the answer is complete if it has a text, or a call that is whole.
+    """
+    if ending := known.get(reason):
+        return ending
+    said = [part for part in parts if isinstance(part, Text | ToolCall)]
+    if not said or (isinstance(said[-1], ToolCall) and not is_json_object(said[-1].args)):
+        return "broken"
+    return "done"
+
+
+def is_json_object(args: str) -> bool:
+    """Whether the arguments of a call are complete."""
+    try:
+        msgspec.json.decode(args, type=dict[str, Raw])
+    except (msgspec.DecodeError, RecursionError):
+        return False
+    return True
 
 
 class AnswerReader(Protocol):
