@@ -377,7 +377,7 @@ class StoredValues:
     def __init__(self, database: Database, name: str) -> None:
         self._database = database
         self._name = name
-        self._id = AgentId(agent_id(f"values/{name}"))
+        self.id = AgentId(agent_id(f"values/{name}"))
 
     async def read(self) -> Values:
         """Returns the values; none if nothing was stored."""
@@ -402,9 +402,9 @@ class StoredValues:
             state = await agent.state()
             values = {**await self.read(), **changes}
             note = Note("program", json.dumps(values, ensure_ascii=False, default=str))
-            record = RecordTurn(self._id, (note,), (RecordedReply((Text("stored"),)),))
+            record = RecordTurn(self.id, (note,), (RecordedReply((Text("stored"),)),))
             # A command id is used once, so that of two updates of the same values one is refused.
-            once = f"{self._id}/{state.created}/{state.version}"
+            once = f"{self.id}/{state.created}/{state.version}"
             try:
                 await agent.do(record, command_id=once)
             except RefusedError:
@@ -416,8 +416,8 @@ class StoredValues:
     async def _started(self) -> Agent:
         agent = await self._agent()
         with suppress(RefusedError):  # it was started before
-            await agent.do(StartAgent(self._id, self._name[:200], script=True))
+            await agent.do(StartAgent(self.id, self._name[:200], script=True))
         return agent
 
     async def _agent(self) -> Agent:
-        return Agent((await self._database.db()).connection, self._id)
+        return Agent((await self._database.db()).connection, self.id)
