@@ -21,7 +21,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import AsyncGenerator, Coroutine, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar, cast
@@ -395,12 +395,19 @@ class StoredValues:
 
     async def update(self, changes: Values) -> None:
         """Sets the given values; the others stay, also those that others set at the same time."""
-        if not changes:
-            return
+        if changes:
+            await self._change(lambda values: {**values, **changes})
+
+    async def clear(self) -> None:
+        """Removes all values, if there are any. The log keeps them."""
+        if await self.read():
+            await self._change(lambda _: {})
+
+    async def _change(self, changed: Callable[[Values], Values]) -> None:
         agent = await self._started()
         while True:
             state = await agent.state()
-            values = {**await self.read(), **changes}
+            values = changed(await self.read())
             note = Note("program", json.dumps(values, ensure_ascii=False, default=str))
             record = RecordTurn(self.id, (note,), (RecordedReply((Text("stored"),)),))
             # A command id is used once, so that of two updates of the same values one is refused.

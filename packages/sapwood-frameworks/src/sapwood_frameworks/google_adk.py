@@ -94,11 +94,24 @@ class SapwoodSessionService(BaseSessionService):
         name = (session_id or "").strip() or str(uuid.uuid4())
         if await self._exists(app_name, user_id, name):
             raise AlreadyExistsError(f"Session with id {name} already exists.")
-        await self.agent(app_name, user_id, name)
+        await self._start(app_name, user_id, name)
         await self._update_state(app_name, user_id, name, state or {})
         session = await self.get_session(app_name=app_name, user_id=user_id, session_id=name)
         assert session is not None
         return session
+
+    async def _start(self, app_name: str, user_id: str, session_id: str) -> None:
+        """Starts the agent of a session; one of a deleted session starts afresh."""
+        agent = await self.agent(app_name, user_id, session_id)
+        state = await agent.state()
+        if state.status == "running":
+            return
+        await agent.unarchive()  # before anything is stored: a killed agent is refused here
+        for pin in state.pins:
+            await agent.unpin(pin.name)
+        conversation = await self.conversation(app_name, user_id, session_id)
+        await conversation.clear()
+        await (await session_values(self._database, conversation.session)).clear()
 
     async def get_session(
         self,
