@@ -1,7 +1,9 @@
 """The public runtime: Python functions as tools, and turns as streams."""
 
 import asyncio
+import threading
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from concurrent import futures
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -161,6 +163,64 @@ async def test_the_words_of_an_exception_stay_out_of_the_conversation() -> None:
 
     said = await answer(Called("connect", {"host": "db"}), connect)
     assert said == "failed: connect failed with RuntimeError."
+
+
+class _Stop(BaseException):
+    """What a library may raise to end a program."""
+
+
+def _raising(error: type[BaseException], *, reads: bool, is_async: bool) -> object:
+    @sapwood.tool(name="find", reads=reads)
+    def find(order: str) -> str:
+        raise error(order)
+
+    @sapwood.tool(name="find", reads=reads)
+    async def find_async(order: str) -> str:
+        return find(order)
+
+    return find_async if is_async else find
+
+
+@pytest.mark.parametrize("reads", [False, True])
+@pytest.mark.parametrize(
+    ("error", "is_async"),
+    [
+        *((error, False) for error in (StopIteration, StopAsyncIteration, KeyboardInterrupt)),
+        *((error, False) for error in (SystemExit, GeneratorExit, futures.CancelledError, _Stop)),
+        *((error, True) for error in (SystemExit, asyncio.CancelledError, _Stop)),
+    ],
+)
+async def test_no_exception_of_a_function_ends_more_than_its_call(
+    error: type[BaseException], is_async: bool, reads: bool
+) -> None:
+    find = _raising(error, reads=reads, is_async=is_async)
+    said = await answer(Called("find", {"order": "7"}), find)
+    assert said == f"failed: find failed with {error.__name__}."
+
+
+async def test_functions_that_do_not_return_leave_room_for_others() -> None:
+    released, hanging = threading.Event(), asyncio.Semaphore(0)
+    loop = asyncio.get_running_loop()
+
+    def hang(number: int) -> None:
+        loop.call_soon_threadsafe(hanging.release)
+        released.wait(60)
+
+    calls = [ToolCall(str(n), "hang", f'{{"number": {n}}}') for n in range(40)]
+    model = FakeModel(lambda _, heard: "Done." if "Done" in heard else calls)
+    async with (
+        asyncio.timeout(60),
+        sapwood.open(":memory:") as db,
+        sapwood.runtime(db, tools=[sapwood.tool(reads=True)(hang)], models=model),
+    ):
+        agent = await db.start("demo", model="planned")
+        await agent.prompt("Go.")
+        try:
+            for _ in calls:
+                await hanging.acquire()
+            await asyncio.to_thread(released.is_set)  # here Sapwood stores large texts
+        finally:
+            released.set()
 
 
 async def test_a_tool_error_is_for_the_model() -> None:
