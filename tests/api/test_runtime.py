@@ -306,6 +306,37 @@ async def test_a_failed_turn_raises_and_says_why() -> None:
                 await agent.ask("Hello!")
 
 
+class _Defect:
+    """Access to models that breaks its promise to raise nothing but `Failure`."""
+
+    def __init__(self, *, at_once: bool) -> None:
+        self._at_once = at_once
+
+    def stream(self, *_: object, **__: object) -> AsyncGenerator[Delta | Answer]:
+        if self._at_once:
+            raise KeyError("secret-host")
+        return self._pieces()
+
+    async def _pieces(self) -> AsyncGenerator[Delta | Answer]:
+        yield Delta("text", "It is ")
+        raise KeyError("secret-host")
+
+    def window_of(self, model: str) -> int | None:
+        return None
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_any_exception_of_the_access_to_models_ends_the_turn(at_once: bool) -> None:
+    async with sapwood.open(":memory:") as db, sapwood.runtime(db, models=_Defect(at_once=at_once)):
+        agent = await db.start("demo", model="broken")
+        async with asyncio.timeout(60):
+            for _ in range(2):  # the agent takes the next prompt
+                with pytest.raises(sapwood.TurnError, match=r"failed with KeyError\. The log"):
+                    await agent.ask("Hello!")
+        words = "" if at_once else "It is "
+        assert words in str((await agent.request()).messages)
+
+
 async def test_an_open_turn_refuses_a_second_prompt() -> None:
     async with sapwood.open(":memory:") as db:
         agent = await db.start("demo", model="planned")
