@@ -154,6 +154,17 @@ class TurnRecorder:
         return self._turn
 
     async def __aenter__(self) -> "TurnRecorder":
+        starting = asyncio.ensure_future(self._start())
+        try:
+            await asyncio.shield(starting)
+        except asyncio.CancelledError as cancelled:  # the start may be stored all the same
+            await asyncio.shield(self._end_when_started(starting, cancelled))
+            raise
+        self._renewal = asyncio.ensure_future(self._renew())
+        return self
+
+    async def _start(self) -> None:
+        """Starts the turn, or takes it up."""
         agent = self._agent
         if self._prompt is not None:
             state = (await agent.opened()).state
@@ -171,8 +182,13 @@ class TurnRecorder:
             await self._take_up()
         else:
             raise RefusedError(NoTurnOpen())
-        self._renewal = asyncio.ensure_future(self._renew())
-        return self
+
+    async def _end_when_started(
+        self, starting: "asyncio.Future[None]", cancelled: asyncio.CancelledError
+    ) -> None:
+        with suppress(RefusedError, LogError):  # then there is no turn of ours
+            await starting
+            await self._end_with(cancelled)
 
     async def __aexit__(
         self,
