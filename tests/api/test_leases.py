@@ -118,6 +118,28 @@ async def test_a_repeated_turn_is_started_once(agent: Agent) -> None:
     assert await said(agent) == ["Hello?", "Hello to you."]
 
 
+async def test_a_repeated_reply_is_recorded_once_although_the_model_was_called_again(
+    tmp_path: Path,
+) -> None:
+    """As after a crash, of which the next process does not know how far the first one came."""
+    for calls in (1, 0, 2):
+        async with sapwood.open(tmp_path / "log.db") as db:
+            agent = await db.start(id="chat-42", resume=True)
+            turn = agent.turn("What is it?", command_id="turn", take_over=True)
+            await turn.__aenter__()
+            for _ in range(calls):
+                await turn.call()
+            await turn.reply("42", command_id="reply")
+            await turn.reply("42", command_id="reply")
+            with pytest.raises(RefusedError, match="already used"):
+                await turn.reply("43", command_id="reply")
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await db.get("chat-42")
+        async with agent.turn(take_over=True):
+            pass
+        assert await said(agent) == ["What is it?", "42"]
+
+
 class _Broken(Exception):
     def __str__(self) -> str:
         return "could not connect to postgresql://svc:hunter2024@db.example/prod"
