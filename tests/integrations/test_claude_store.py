@@ -95,6 +95,11 @@ async def test_batches_that_split_a_reply_are_one_turn(store: SapwoodSessionStor
     assert await contents(store) == EXPECTED
 
 
+async def test_a_session_can_be_resumed_in_its_first_turn(store: SapwoodSessionStore) -> None:
+    await store.append(KEY, ROWS[:1])
+    assert await contents(store) == EXPECTED[:1]
+
+
 async def test_a_row_that_comes_again_is_kept_once(store: SapwoodSessionStore) -> None:
     await store.append(KEY, ROWS)
     await store.append(KEY, ROWS)

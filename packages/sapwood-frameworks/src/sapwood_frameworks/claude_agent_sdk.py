@@ -216,7 +216,7 @@ class SapwoodSessionStore:
         """Returns what is in view, as rows of a transcript; None for a session without turns."""
         conversation = self.conversation(key["session_id"], key.get("subpath") or "")
         opened = await (await conversation.agent()).opened()
-        if opened.state.context.tip is None:
+        if opened.state.context.tip is None and opened.live.open is None:
             return None
         model = next((name for turn in reversed(opened.live.turns) for name in _models(turn)), "")
         return _rows(await conversation.request(), key["session_id"], model)
