@@ -39,12 +39,14 @@ from sapwood.core.commands import (
     RecordTurn,
     StartAgent,
     StartTurn,
+    StreamReply,
 )
 from sapwood.core.content import (
     Note,
     PromptPart,
     RecordedReply,
     RecordedResult,
+    ReplyPart,
     Text,
     Thinking,
     ToolCall,
@@ -159,6 +161,19 @@ class Conversation:
                 waiting = await _add_turn(agent, waiting, completes=completes or ends)
             if ends:
                 await _end(agent)
+
+    async def stream(self, parts: tuple[ReplyPart, ...]) -> None:
+        """Adds to the words of a reply that is arriving; the whole reply replaces them."""
+        async with self._alone():
+            agent = await self.agent()
+            with suppress(RefusedError):  # no turn is open, or its tools run
+                await agent.do(StreamReply(agent.id, parts, 0), holder=_holder(agent))
+
+    async def streamed(self) -> tuple[ReplyPart, ...]:
+        """Returns the words of the reply that was arriving, in any process."""
+        connection = (await self.agent()).connection
+        words = await connection.log.words(connection.space, self.id)
+        return () if words is None else words.parts
 
     async def pop(self) -> bool:
         """Takes the newest part of the context out of it; the log keeps it.
