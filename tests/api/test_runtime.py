@@ -279,6 +279,21 @@ async def test_a_turn_yields_words_and_events_and_has_the_reply_at_its_end() -> 
     assert turn.result.usage.output == 10
 
 
+async def test_a_turn_may_be_read_and_awaited_at_the_same_time() -> None:
+    model = FakeModel(lambda _, heard: f"You said: {heard}")
+    async with sapwood.open(":memory:") as db, sapwood.runtime(db, models=model):
+        agent = await db.start("demo", model="planned")
+        turn = agent.ask("Hello!")
+
+        async def words() -> str:
+            return "".join([item.text async for item in turn if isinstance(item, Delta)])
+
+        async with asyncio.timeout(60):
+            read, _ = await asyncio.gather(words(), asyncio.ensure_future(turn))
+    assert read == turn.result.text == "You said: Hello!"
+    assert len(model.requests) == 1
+
+
 async def test_the_same_command_id_sends_one_prompt() -> None:
     model = FakeModel(lambda _, heard: f"You said: {heard}")
     async with sapwood.open(":memory:") as db, sapwood.runtime(db, models=model):
