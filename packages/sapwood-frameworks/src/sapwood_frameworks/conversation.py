@@ -87,7 +87,8 @@ class Database:
     """A space of a database that is opened at its first use.
 
     `database` is an address as for `sapwood.open`, or a `Sapwood` that the caller opened and
-    closes. A program may use it from several event loops, one after the other.
+    closes. A program may use it from several event loops, one after the other, if it is not in
+    memory: that one ends with its loop.
     """
 
     def __init__(self, database: str | Path | Sapwood, *, space: str = "local") -> None:
@@ -103,6 +104,11 @@ class Database:
             return self._given
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
+            if self._opened is not None and str(self._given) == ":memory:":
+                raise SapwoodError(
+                    "This history is in memory and ended with the event loop that opened it. Give "
+                    "the path of a file to use it from another event loop."
+                )
             self._opened, self._loop, self._opening = None, loop, asyncio.Lock()
         async with self._opening:
             if self._opened is None:
