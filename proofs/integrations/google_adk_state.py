@@ -70,6 +70,15 @@ async def main() -> None:
     expect("the sessions of a user are listed", {each.id for each in listed} == {"x", "y", "z"})
     await service.delete_session(**ADA, session_id="x")
     expect("a deleted session is gone", await service.get_session(**ADA, session_id="x") is None)
+    again = await service.create_session(**ADA, session_id="x")
+    expect("its id can be used again, afresh", not again.events and "k" not in again.state)
+    await service.delete_session(**ADA, session_id="x")
+    await service.create_session(app_name="app", user_id="org/ada", session_id="x", state=STATE)
+    taken = await service.get_session(app_name="app", user_id="org", session_id="ada/x")
+    expect("a slash in a name opens no session of another user", taken is None)
+    orgs = (await service.list_sessions(app_name="app", user_id="org/ada")).sessions
+    expect("a user with a slash has a list", [each.id for each in orgs] == ["x"])
+    await service.delete_session(app_name="app", user_id="org/ada", session_id="x")
     everybody = (await service.list_sessions(app_name="app")).sessions
     expect(
         "and is listed no more",

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 import sapwood
-from sapwood import Agent, RefusedError, Request, Sapwood
+from sapwood import Agent, RefusedError, Request, Sapwood, Text
 from sapwood.core.commands import CompleteTurn
-from sapwood.core.events import TurnCompleted, TurnFailed, TurnLeased
+from sapwood.core.events import ReplyAdded, TurnCompleted, TurnFailed, TurnLeased
 from sapwood.core.refusals import TurnHeld
 from sapwood.testing import FakeModel
 from sapwood.turns.clock_and_ids import now
@@ -116,6 +116,50 @@ async def test_a_repeated_turn_is_started_once(agent: Agent) -> None:
         async with agent.turn("Hello?", command_id="once"):
             pass
     assert await said(agent) == ["Hello?", "Hello to you."]
+
+
+async def test_a_reply_has_the_order_in_which_its_words_arrived(agent: Agent) -> None:
+    """A watcher that resumes counts the words before it in the stream."""
+    thinking, text, call = "Which? Now.", "I look at Oslo.", sapwood.ToolCall("1", "weather")
+    signed = sapwood.Thinking(thinking, signature="c2ln")
+    for thought, words in ((thinking, text), (thinking, f"{text} Wait."), (signed, text)):
+        async with agent.turn("Is it cold?") as turn:
+            await turn.call()
+            await turn.delta("Which? ", kind="thinking")
+            await turn.delta("I look ")
+            await turn.delta("at Oslo.")
+            await turn.delta("Now.", kind="thinking")
+            await turn.reply(words, thinking=thought, calls=[call])
+            await turn.result("1", "-3 degrees")
+            await turn.reply("Yes.")
+    replies = [each.event for each in await agent.events() if isinstance(each.event, ReplyAdded)]
+    assert [each.parts for each in replies[::2]] == [
+        (sapwood.Thinking("Which? "), Text(text), sapwood.Thinking("Now."), call),
+        (sapwood.Thinking(thinking), Text(f"{text} Wait."), call),
+        (signed, Text(text), call),
+    ]
+
+
+async def test_a_repeated_reply_is_recorded_once_although_the_model_was_called_again(
+    tmp_path: Path,
+) -> None:
+    """As after a crash, of which the next process does not know how far the first one came."""
+    for calls in (1, 0, 2):
+        async with sapwood.open(tmp_path / "log.db") as db:
+            agent = await db.start(id="chat-42", resume=True)
+            turn = agent.turn("What is it?", command_id="turn", take_over=True)
+            await turn.__aenter__()
+            for _ in range(calls):
+                await turn.call()
+            await turn.reply("42", command_id="reply")
+            await turn.reply("42", command_id="reply")
+            with pytest.raises(RefusedError, match="already used"):
+                await turn.reply("43", command_id="reply")
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await db.get("chat-42")
+        async with agent.turn(take_over=True):
+            pass
+        assert await said(agent) == ["What is it?", "42"]
 
 
 class _Broken(Exception):

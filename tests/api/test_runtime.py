@@ -1,7 +1,9 @@
 """The public runtime: Python functions as tools, and turns as streams."""
 
 import asyncio
+import threading
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from concurrent import futures
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -163,6 +165,64 @@ async def test_the_words_of_an_exception_stay_out_of_the_conversation() -> None:
     assert said == "failed: connect failed with RuntimeError."
 
 
+class _Stop(BaseException):
+    """What a library may raise to end a program."""
+
+
+def _raising(error: type[BaseException], *, reads: bool, is_async: bool) -> object:
+    @sapwood.tool(name="find", reads=reads)
+    def find(order: str) -> str:
+        raise error(order)
+
+    @sapwood.tool(name="find", reads=reads)
+    async def find_async(order: str) -> str:
+        return find(order)
+
+    return find_async if is_async else find
+
+
+@pytest.mark.parametrize("reads", [False, True])
+@pytest.mark.parametrize(
+    ("error", "is_async"),
+    [
+        *((error, False) for error in (StopIteration, StopAsyncIteration, KeyboardInterrupt)),
+        *((error, False) for error in (SystemExit, GeneratorExit, futures.CancelledError, _Stop)),
+        *((error, True) for error in (SystemExit, asyncio.CancelledError, _Stop)),
+    ],
+)
+async def test_no_exception_of_a_function_ends_more_than_its_call(
+    error: type[BaseException], is_async: bool, reads: bool
+) -> None:
+    find = _raising(error, reads=reads, is_async=is_async)
+    said = await answer(Called("find", {"order": "7"}), find)
+    assert said == f"failed: find failed with {error.__name__}."
+
+
+async def test_functions_that_do_not_return_leave_room_for_others() -> None:
+    released, hanging = threading.Event(), asyncio.Semaphore(0)
+    loop = asyncio.get_running_loop()
+
+    def hang(number: int) -> None:
+        loop.call_soon_threadsafe(hanging.release)
+        released.wait(60)
+
+    calls = [ToolCall(str(n), "hang", f'{{"number": {n}}}') for n in range(40)]
+    model = FakeModel(lambda _, heard: "Done." if "Done" in heard else calls)
+    async with (
+        asyncio.timeout(60),
+        sapwood.open(":memory:") as db,
+        sapwood.runtime(db, tools=[sapwood.tool(reads=True)(hang)], models=model),
+    ):
+        agent = await db.start("demo", model="planned")
+        await agent.prompt("Go.")
+        try:
+            for _ in calls:
+                await hanging.acquire()
+            await asyncio.to_thread(released.is_set)  # here Sapwood stores large texts
+        finally:
+            released.set()
+
+
 async def test_a_tool_error_is_for_the_model() -> None:
     def connect(host: str) -> str:
         raise ToolError(f"There is no host {host}. Try 'db'.")
@@ -219,6 +279,21 @@ async def test_a_turn_yields_words_and_events_and_has_the_reply_at_its_end() -> 
     assert turn.result.usage.output == 10
 
 
+async def test_a_turn_may_be_read_and_awaited_at_the_same_time() -> None:
+    model = FakeModel(lambda _, heard: f"You said: {heard}")
+    async with sapwood.open(":memory:") as db, sapwood.runtime(db, models=model):
+        agent = await db.start("demo", model="planned")
+        turn = agent.ask("Hello!")
+
+        async def words() -> str:
+            return "".join([item.text async for item in turn if isinstance(item, Delta)])
+
+        async with asyncio.timeout(60):
+            read, _ = await asyncio.gather(words(), asyncio.ensure_future(turn))
+    assert read == turn.result.text == "You said: Hello!"
+    assert len(model.requests) == 1
+
+
 async def test_the_same_command_id_sends_one_prompt() -> None:
     model = FakeModel(lambda _, heard: f"You said: {heard}")
     async with sapwood.open(":memory:") as db, sapwood.runtime(db, models=model):
@@ -244,6 +319,37 @@ async def test_a_failed_turn_raises_and_says_why() -> None:
         async with asyncio.timeout(60):
             with pytest.raises(sapwood.TurnError, match="There is no key"):
                 await agent.ask("Hello!")
+
+
+class _Defect:
+    """Access to models that breaks its promise to raise nothing but `Failure`."""
+
+    def __init__(self, *, at_once: bool) -> None:
+        self._at_once = at_once
+
+    def stream(self, *_: object, **__: object) -> AsyncGenerator[Delta | Answer]:
+        if self._at_once:
+            raise KeyError("secret-host")
+        return self._pieces()
+
+    async def _pieces(self) -> AsyncGenerator[Delta | Answer]:
+        yield Delta("text", "It is ")
+        raise KeyError("secret-host")
+
+    def window_of(self, model: str) -> int | None:
+        return None
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+async def test_any_exception_of_the_access_to_models_ends_the_turn(at_once: bool) -> None:
+    async with sapwood.open(":memory:") as db, sapwood.runtime(db, models=_Defect(at_once=at_once)):
+        agent = await db.start("demo", model="broken")
+        async with asyncio.timeout(60):
+            for _ in range(2):  # the agent takes the next prompt
+                with pytest.raises(sapwood.TurnError, match=r"failed with KeyError\. The log"):
+                    await agent.ask("Hello!")
+        words = "" if at_once else "It is "
+        assert words in str((await agent.request()).messages)
 
 
 async def test_an_open_turn_refuses_a_second_prompt() -> None:

@@ -311,3 +311,21 @@ async def test_a_question_that_nothing_answers_says_so_in_the_log(
         f"The turn of '{agent.id}' has not begun for 0.05 s: all workers are busy, or there is "
         "none. To answer it, use sapwood.runtime(db) in this program, or run: sapwood worker"
     ]
+
+
+async def test_a_cancellation_while_a_turn_starts_leaves_no_open_turn(db: Sapwood) -> None:
+    async def enter(agent: Agent) -> None:
+        async with agent.turn("Hello?"):
+            await asyncio.Event().wait()
+
+    for steps in range(0, 600, 15):
+        agent = await db.start()
+        entering = asyncio.create_task(enter(agent))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        entering.cancel()
+        await asyncio.wait([entering])
+        assert entering.cancelled()
+        assert (await agent.state()).open is None
+        async with agent.turn("And now?"):
+            pass

@@ -130,6 +130,21 @@ def test_a_stream_that_is_resumed_after_any_delta_misses_and_repeats_no_word(
     assert sorted(_words(before + rest)) == sorted(_words(deltas_after(parts, 0)))
 
 
+@given(PARTS, st.data())
+def test_what_a_reply_in_another_order_adds_to_its_stream_has_a_place(
+    parts: tuple[ReplyPart, ...], data: st.DataObject
+) -> None:
+    streamed = data.draw(st.integers(0, size_of_words(parts)))
+    reply = data.draw(st.permutations(parts).map(tuple[ReplyPart, ...]))
+    follower = StreamedWords(7)
+    follower.deltas_of(LiveWords(7, CommandId("c"), _first(parts, streamed)))
+    sizes = [streamed]
+    for each in follower.deltas_of(_recorded(8, ReplyAdded(reply))):
+        assert each.version == 7
+        sizes.append(each.size)
+    assert sizes == sorted(set(sizes))
+
+
 def _first(parts: tuple[ReplyPart, ...], size: int) -> tuple[ReplyPart, ...]:
     """The first characters of a reply, as a provider sends them."""
     made: dict[str, Callable[[Delta], ReplyPart]] = {

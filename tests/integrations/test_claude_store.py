@@ -1,6 +1,7 @@
 """The session store of the Claude Agent SDK: rows go in, what is in view comes out."""
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -93,6 +94,30 @@ async def test_batches_that_split_a_reply_are_one_turn(store: SapwoodSessionStor
     opened = await (await store.agent(KEY["session_id"])).opened()
     assert [turn.status for turn in opened.live.turns] == ["completed"]
     assert await contents(store) == EXPECTED
+
+
+async def test_a_session_can_be_resumed_in_its_first_turn(store: SapwoodSessionStore) -> None:
+    await store.append(KEY, ROWS[:1])
+    assert await contents(store) == EXPECTED[:1]
+
+
+@pytest.mark.parametrize("cut", range(2, 8))
+async def test_what_was_handed_over_outlives_the_process(cut: int, tmp_path: Path) -> None:
+    for rows in (ROWS[:cut], ROWS[cut:]):  # the first process is killed
+        store = SapwoodSessionStore(tmp_path / "log.db")
+        for each in rows:
+            await store.append(KEY, [each])
+    assert await contents(store) == EXPECTED
+    await store.close()
+
+
+async def test_a_reply_that_no_process_finished_is_in_the_log(tmp_path: Path) -> None:
+    half = row(2, "assistant", [{"type": "text", "text": "Let me"}])
+    for rows in ([ROWS[0], half], [row(3, "user", "And now?")]):
+        store = SapwoodSessionStore(tmp_path / "log.db")
+        await store.append(KEY, rows)
+    assert (await contents(store))[1:2] == [[{"type": "text", "text": "Let me"}]]
+    await store.close()
 
 
 async def test_a_row_that_comes_again_is_kept_once(store: SapwoodSessionStore) -> None:

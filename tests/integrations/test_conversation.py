@@ -179,3 +179,18 @@ def test_the_old_name_of_a_module_is_the_same_module() -> None:
     assert former is present
     with pytest.raises(ModuleNotFoundError):
         importlib.import_module("sapwood.integrations.no_such_framework")
+
+
+def test_a_history_in_memory_is_not_empty_in_the_next_event_loop_without_a_word(
+    tmp_path: Path,
+) -> None:
+    async def add(conversation: Conversation) -> int:
+        await conversation.add(WHOLE)
+        return len((await conversation.request()).messages)
+
+    kept = Conversation(Database(tmp_path / "log.db"), "chat-42")
+    assert [asyncio.run(add(kept)) for _ in range(2)] == [4, 8]
+    in_memory = Conversation(Database(":memory:"), "chat-42")
+    assert asyncio.run(add(in_memory)) == 4
+    with pytest.raises(sapwood.SapwoodError, match="Give the path of a file"):
+        asyncio.run(add(in_memory))

@@ -77,3 +77,13 @@ async def test_values_are_stored_again_after_they_were_erased(database: Database
     assert await values.read() == {}
     await values.update({"k": 2})
     assert await values.read() == {"k": 2}
+
+
+async def test_values_are_empty_after_they_were_cleared(database: Database) -> None:
+    values = StoredValues(database, "app")
+    await values.clear()
+    await values.update({"k": 1})
+    await values.clear()
+    assert await values.read() == {}
+    await values.update({"n": 2})
+    assert await values.read() == {"n": 2}

@@ -12,6 +12,7 @@ from msgspec import Struct, UnsetType, structs
 from proofs.histories import Operation, histories, next_steps
 from sapwood.core.commands import (
     AddFile,
+    AddReply,
     Command,
     CommandMeta,
     FinishTool,
@@ -37,8 +38,13 @@ from tests.store.memory_log import MemoryLog
 from tests.turns.commanding import AGENT, SPACE, Desk
 
 COMMANDS: tuple[type[Command], ...] = get_args(Command)
-NOT_ASKED = {(StartTurn, "instructions"), (StartTurn, "lease"), (LeaseTurn, "lease")}
-"""What a retry may have otherwise: files that were read again, and leases."""
+NOT_ASKED = {
+    (StartTurn, "instructions"),
+    (StartTurn, "lease"),
+    (LeaseTurn, "lease"),
+    (AddReply, "asked"),
+}
+"""What a retry may have otherwise: files that were read again, leases, and another model call."""
 WHOLE: dict[type[Struct], tuple[str, ...]] = {
     Note: ("origin", "text", "source", "fence"),
     Thinking: ("text", "provider", "signature"),

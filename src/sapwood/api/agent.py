@@ -52,7 +52,15 @@ from sapwood.core.content import PromptPart, RecordedReply, RecordedResult
 from sapwood.core.context_diff import ContextDiff
 from sapwood.core.erasure import ArchivedConversation, Erasure
 from sapwood.core.errors import LogError, RefusedError, accepted
-from sapwood.core.events import HUMAN, Actor, ContextSummarized, MarkSet, Recorded
+from sapwood.core.events import (
+    HUMAN,
+    Actor,
+    ContextSummarized,
+    MailRead,
+    MailReceived,
+    MarkSet,
+    Recorded,
+)
 from sapwood.core.ids import AgentId, TurnPlace
 from sapwood.core.model_calls import Delta
 from sapwood.core.refusals import BadValue
@@ -66,6 +74,7 @@ from sapwood.turns.dispatch import Done
 from sapwood.turns.replay import Replayed
 
 _Value = TypeVar("_Value")
+_PAGE = 200
 
 
 def _result(done: Done) -> Result:
@@ -725,11 +734,27 @@ class Agent(AgentHandle):
         With `into="prompt"` the mail is also sent with the next prompt. With `"tool"` it is not:
         your program returns the text to the model as a tool result.
         """
-        letters = (await self.state()).inbox
+        unread = (await self.state()).inbox
         done = await self._give(commands.ReadMail(self.id, into), command_id, actor)
-        return MailTaken(
-            message=done.message, events=done.events, letters=() if done.repeated else letters
-        )
+        letters = await self._letters(done, unread)
+        return MailTaken(message=done.message, events=done.events, letters=letters)
+
+    async def _letters(self, done: Done, known: Sequence[UnreadMail]) -> tuple[UnreadMail, ...]:
+        """The mail that a command read. What is not `known` is looked up in the log before it."""
+        if not done.events:
+            return ()
+        last = done.events[-1].version
+        [stored] = await self.events(last, last)
+        read = stored.event.mails if isinstance(stored.event, MailRead) else ()
+        letters = {each.mail: each for each in known}
+        while last > 1 and not letters.keys() >= set(read):
+            page = await self.events(last=last - 1, limit=_PAGE, backward=True)
+            for each in page:
+                if isinstance(each.event, MailReceived):
+                    mail = each.event
+                    letters[mail.mail] = UnreadMail(mail.mail, mail.text, mail.sender)
+            last = page[-1].version if page else 0
+        return tuple(letters[mail] for mail in read if mail in letters)
 
     async def kill(
         self,

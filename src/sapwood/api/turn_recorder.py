@@ -154,6 +154,17 @@ class TurnRecorder:
         return self._turn
 
     async def __aenter__(self) -> "TurnRecorder":
+        starting = asyncio.ensure_future(self._start())
+        try:
+            await asyncio.shield(starting)
+        except asyncio.CancelledError as cancelled:  # the start may be stored all the same
+            await asyncio.shield(self._end_when_started(starting, cancelled))
+            raise
+        self._renewal = asyncio.ensure_future(self._renew())
+        return self
+
+    async def _start(self) -> None:
+        """Starts the turn, or takes it up."""
         agent = self._agent
         if self._prompt is not None:
             state = (await agent.opened()).state
@@ -171,8 +182,13 @@ class TurnRecorder:
             await self._take_up()
         else:
             raise RefusedError(NoTurnOpen())
-        self._renewal = asyncio.ensure_future(self._renew())
-        return self
+
+    async def _end_when_started(
+        self, starting: "asyncio.Future[None]", cancelled: asyncio.CancelledError
+    ) -> None:
+        with suppress(RefusedError, LogError):  # then there is no turn of ours
+            await starting
+            await self._end_with(cancelled)
 
     async def __aexit__(
         self,
@@ -266,7 +282,8 @@ class TurnRecorder:
         """Records a reply of the model: its `text`, its tool `calls` and its `thinking`.
 
         `parts` are all parts in the order in which the model sent them, with any number of thoughts
-        and files: `Text`, `Thinking`, `ToolCall`, `File`. Give either them or the other three.
+        and files: `Text`, `Thinking`, `ToolCall`, `File`. Give either them or the other three. Then
+        thinking comes first, unless `delta` was given the same words in another order.
 
         `model` is the model that replied. `usage` is the usage that the provider reported; it also
         calibrates the token counter for this model. `ended` is "length" if the reply was cut at its
@@ -278,8 +295,10 @@ class TurnRecorder:
         thoughts = _thinking_parts(thinking)
         if given and (content or called or thoughts):
             raise RefusedError(BadValue("parts", "given alone", "parts with text or calls"))
-        said = [Text(content)] if content else []
-        reply = tuple(given) or (*thoughts, *said, *called)
+        said: Sequence[ReplyPart] = [*thoughts, *([Text(content)] if content else [])]
+        if self._stream is not None:
+            said = self._stream.ordered(said)
+        reply = tuple(given) or (*said, *called)
         command = commands.AddReply(
             self._agent.id, reply, name, usage, self._called_at, ended, turn=self._turn
         )

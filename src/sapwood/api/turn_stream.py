@@ -105,6 +105,7 @@ class TurnStream(Generic[_Value]):
         self._start = start
         self._value = value
         self._turn = 0
+        self._sending = asyncio.Lock()
         self._result: TurnResult[_Value] | TurnError | None = None
 
     @property
@@ -126,8 +127,9 @@ class TurnStream(Generic[_Value]):
 
         A web server does this before its response begins, so that it can answer with an error.
         """
-        if not self._turn:
-            self._turn = await self._start()
+        async with self._sending:
+            if not self._turn:
+                self._turn = await self._start()
 
     def __aiter__(self) -> AsyncIterator[Delta | Recorded]:
         return self._items()

@@ -150,9 +150,13 @@ def _rest_of(parts: tuple[ReplyPart, ...], seen: list[Delta], version: int) -> l
         said = "".join(delta.text for delta in seen if delta.kind == kind)
         full = "".join(delta.text for delta in whole if delta.kind == kind)
         if full.startswith(said) and full != said:
-            rest.append(Delta(kind, full[len(said) :], version=version, size=size))
+            rest.append(Delta(kind, full[len(said) :]))
     calls = [delta for delta in whole if delta.kind == "call"]
-    return rest + calls[sum(delta.kind == "call" for delta in seen) :]
+    rest += calls[sum(delta.kind == "call" for delta in seen) :]
+    return [
+        structs.replace(delta, version=version, size=size + size_of_deltas(rest[: place + 1]))
+        for place, delta in enumerate(rest)
+    ]
 
 
 def _joined(deltas: list[Delta]) -> list[Delta]:

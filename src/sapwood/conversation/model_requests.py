@@ -4,11 +4,13 @@ What a program needs that runs a turn itself: a lease of the turn, and a store f
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from itertools import groupby
 
 from sapwood.conversation.call import OpenSpace
 from sapwood.core.budget import Budget, budget_of
 from sapwood.core.commands import CallModel
+from sapwood.core.content import ReplyPart, Text, Thinking
 from sapwood.core.history_size import count_texts, settled
 from sapwood.core.ids import AgentId
 from sapwood.core.lease import Lease
@@ -88,10 +90,24 @@ class RequestWords:
         self, space: OpenSpace, agent: AgentId, turn: int, asked: int, model: str, holder: str
     ) -> None:
         self._stream = ReplyStream(space.dispatcher, agent, turn, asked, model, holder=holder)
+        self._pieces: list[Delta] = []
 
     def add(self, text: str, *, is_thinking: bool = False) -> None:
         """Adds a piece of the reply. It is stored soon."""
-        self._stream.add(Delta("thinking" if is_thinking else "text", text))
+        self._pieces.append(Delta("thinking" if is_thinking else "text", text))
+        self._stream.add(self._pieces[-1])
+
+    def ordered(self, parts: Sequence[ReplyPart]) -> Sequence[ReplyPart]:
+        """The thinking and the text of the reply in the order in which the same words arrived.
+
+        If they are other words, or if the thinking is signed as a whole, they stay as they are.
+        """
+        arrived: list[Text | Thinking] = []
+        for kind, pieces in groupby(self._pieces, lambda piece: piece.kind):
+            words = "".join(piece.text for piece in pieces)
+            arrived.append(Thinking(words) if kind == "thinking" else Text(words))
+        is_signed = any(isinstance(part, Thinking) and part.signature for part in parts)
+        return parts if is_signed or _by_kind(arrived) != _by_kind(parts) else arrived
 
     async def flush(self) -> None:
         """Stores everything that has arrived."""
@@ -100,3 +116,10 @@ class RequestWords:
     async def close(self) -> None:
         """Stops storing."""
         await self._stream.close()
+
+
+def _by_kind(parts: Sequence[ReplyPart]) -> list[str]:
+    """The text and the thinking of these parts."""
+    return [
+        "".join(part.text for part in parts if isinstance(part, kind)) for kind in (Text, Thinking)
+    ]

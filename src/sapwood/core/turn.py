@@ -339,6 +339,8 @@ def joined_parts(
 ) -> tuple[ReplyPart, ...]:
     """The parts of a reply with more pieces of it: text continues text, reasoning reasoning.
 
+    Reasoning that is signed is whole.
+
     >>> joined_parts((Text("Hel"),), (Text("lo."),))
     (Text(text='Hello.'),)
     """
@@ -347,7 +349,11 @@ def joined_parts(
         last = joined[-1] if joined else None
         if isinstance(part, Text) and isinstance(last, Text):
             joined[-1] = Text(last.text + part.text)
-        elif isinstance(part, Thinking) and isinstance(last, Thinking):
+        elif (
+            isinstance(part, Thinking)
+            and isinstance(last, Thinking)
+            and not (last.signature or part.signature)
+        ):
             joined[-1] = Thinking(last.text + part.text)
         else:
             joined.append(part)

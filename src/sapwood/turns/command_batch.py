@@ -7,7 +7,8 @@ The digest of what a command asks for. A receipt keeps it, so that an id cannot 
 
 It is computed after masking, so it says nothing about a secret. Fields with their default value are
 left out, so a later version that adds a field computes the same digest. What differs between a
-command and its retry is left out too: times, leases, and texts that the sender reads from files.
+command and its retry is left out too: times, leases, the call that a reply answers, and texts that
+the sender reads from files.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +17,7 @@ from hashlib import blake2b
 import msgspec
 from msgspec import Struct, structs
 
-from sapwood.core.commands import Command, CommandMeta, LeaseTurn, RecordSync, StartTurn
+from sapwood.core.commands import AddReply, Command, CommandMeta, LeaseTurn, RecordSync, StartTurn
 from sapwood.core.decide import DecisionInput, decide
 from sapwood.core.events import Recorded
 from sapwood.core.lease import Lease
@@ -102,6 +103,8 @@ def command_digest(command: Command, meta: CommandMeta) -> str:
     match command:
         case StartTurn():
             command = structs.replace(command, instructions=None, lease=None)
+        case AddReply():
+            command = structs.replace(command, asked=0)
         case LeaseTurn():
             command = structs.replace(command, lease=_NO_LEASE)
         case _:

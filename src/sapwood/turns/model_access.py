@@ -7,7 +7,9 @@ and stored. So a reply without bounds would keep the process busy, whatever its 
 """
 
 import hashlib
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+import logging
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Protocol, runtime_checkable
 
 import msgspec
@@ -15,6 +17,7 @@ import msgspec
 from sapwood.core.budget import estimate_of
 from sapwood.core.commands import CallModel
 from sapwood.core.content import ReplyPart, ToolCall
+from sapwood.core.errors import LogError
 from sapwood.core.file_part import File
 from sapwood.core.model_calls import Answer, CallHints, Delta, Failure, ToolSpec
 from sapwood.core.state import State
@@ -24,6 +27,8 @@ from sapwood.core.view import Request
 from sapwood.core.view.request import digest
 from sapwood.turns.clock_and_ids import now
 from sapwood.turns.open_agent import OpenAgent
+
+_log = logging.getLogger("sapwood.models")
 
 
 class ModelAccess(Protocol):
@@ -79,9 +84,10 @@ def hinted_stream(
     params: Mapping[str, object] | None = None,
 ) -> AsyncIterator[Delta | Answer]:
     """Sends a request, with the hints if the access to models takes any."""
-    if (provider := provider_access(models)) is not None:
-        return provider.stream(request, tools, params=params, hints=hints)
-    return models.stream(request, tools, params=params)
+    with _as_failure():
+        if (provider := provider_access(models)) is not None:
+            return provider.stream(request, tools, params=params, hints=hints)
+        return models.stream(request, tools, params=params)
 
 
 def provider_access(models: object) -> ProviderAccess | None:
@@ -142,21 +148,44 @@ MAX_CHARACTERS = 8_000_000
 
 
 async def bounded_reply(pieces: AsyncIterator[Delta | Answer]) -> AsyncGenerator[Delta | Answer]:
-    """Yields the pieces of a reply. Raises `Failure` where the reply becomes too large."""
+    """Yields the pieces of a reply. Raises `Failure` where the reply becomes too large.
+
+    Whatever else the access to models raises becomes a `Failure` too, so that the turn ends.
+    """
     calls = characters = 0
     try:
-        async for piece in pieces:
-            if isinstance(piece, Answer):
-                calls = sum(isinstance(part, ToolCall) for part in piece.parts)
-                characters = sum(map(_length, piece.parts))
-            else:
-                calls += piece.kind == "call" and bool(piece.name)
-                characters += len(piece.text)
-            _require_within(calls, characters)
-            yield piece
+        with _as_failure():
+            async for piece in pieces:
+                if isinstance(piece, Answer):
+                    calls = sum(isinstance(part, ToolCall) for part in piece.parts)
+                    characters = sum(map(_length, piece.parts))
+                else:
+                    calls += piece.kind == "call" and bool(piece.name)
+                    characters += len(piece.text)
+                _require_within(calls, characters)
+                yield piece
     finally:
         if isinstance(pieces, AsyncGenerator):
             await pieces.aclose()
+
+
+@contextmanager
+def _as_failure() -> Generator[None]:
+    """Raises every exception as a `Failure`, except those of the log, after which one tries again.
+
+    The exception may name hosts or keys: only its class is told, and the log of the process has it.
+    """
+    try:
+        yield
+    except (Failure, LogError):
+        raise
+    except Exception as error:
+        _log.error("The access to models raised", exc_info=error)
+        raise Failure(
+            "other",
+            f"Calling the model failed with {type(error).__name__}. The log of the process that "
+            "called it has the details.",
+        ) from error
 
 
 def _require_within(calls: int, characters: int) -> None:

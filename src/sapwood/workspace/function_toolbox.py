@@ -1,9 +1,13 @@
 """The toolbox of Python functions: how a program gives its own functions to models."""
 
 import asyncio
+import contextvars
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from concurrent.futures import Future
+from functools import partial
+from threading import Thread
 from typing import Any, Literal, TypeVar, cast, overload
 
 import msgspec
@@ -177,8 +181,9 @@ class FunctionToolbox:
         except ToolError as error:
             return ToolOutcome(str(error), error=True)
         except Exception as error:
-            _log.error("The tool %s raised", name, exc_info=error)
-            return ToolOutcome(f"{name} failed with {type(error).__name__}.", error=True)
+            raised = error.__cause__ or error if isinstance(error, _Exited) else error
+            _log.error("The tool %s raised", name, exc_info=raised)
+            return ToolOutcome(f"{name} failed with {type(raised).__name__}.", error=True)
 
     async def close(self) -> None:
         """Does nothing: functions leave nothing open here."""
@@ -205,10 +210,61 @@ class FunctionToolbox:
                 self._deps,
                 use.actor,
             )
-        if inspect.iscoroutinefunction(found.function):
-            return await cast("Callable[..., Awaitable[object]]", found.function)(**given)
-        result = await asyncio.to_thread(found.function, **given)
-        return await cast("Awaitable[object]", result) if inspect.isawaitable(result) else result
+        function = partial(found.function, **given)
+        result = (
+            function()
+            if inspect.iscoroutinefunction(found.function)
+            else await _result_in_thread(function)
+        )
+        return await _awaited(result) if inspect.isawaitable(result) else result
+
+
+class _Exited(Exception):
+    """A function raised what would end the process or the task, not only the call: its cause."""
+
+
+async def _awaited(work: Awaitable[object]) -> object:
+    try:
+        return await work
+    except Exception:
+        raise
+    except BaseException as error:
+        if _is_meant_for_us(error):
+            raise
+        raise _Exited from error
+
+
+def _is_meant_for_us(error: BaseException) -> bool:
+    """Whether this task is ended from outside, and not by what its function does."""
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is not None and task.cancelling() > 0
+    return isinstance(error, KeyboardInterrupt | GeneratorExit)
+
+
+async def _result_in_thread(function: Callable[[], object]) -> object:
+    """Runs a function in a thread of its own: one that never returns takes no place from others."""
+    ended = Future[tuple[object, BaseException | None]]()
+    ended.set_running_or_notify_cancel()  # a cancelled call goes on in its thread
+    run = contextvars.copy_context().run
+    Thread(target=run, args=(_run_to_end, function, ended), name="sapwood-tool").start()
+    result, error = await asyncio.wrap_future(ended)
+    if error is None:
+        return result
+    if isinstance(error, Exception) and not isinstance(error, StopIteration):
+        raise error
+    raise _Exited from error
+
+
+def _run_to_end(
+    function: Callable[[], object], ended: Future[tuple[object, BaseException | None]]
+) -> None:
+    try:
+        result = function()
+    except BaseException as error:
+        ended.set_result((None, error))
+    else:
+        ended.set_result((result, None))
 
 
 def _result_text(result: Any) -> str:

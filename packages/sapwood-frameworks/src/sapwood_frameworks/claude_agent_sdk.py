@@ -205,18 +205,29 @@ class SapwoodSessionStore:
         """Keeps what the user, the model and the tools said in these rows."""
         conversation = self.conversation(key["session_id"], key.get("subpath") or "")
         new: list[Row] = [row for row in entries if self._is_new(row)]
-        rows, unfinished = _split([*self._unfinished.get(conversation.id, ()), *new])
+        rows, unfinished = _split([*await self._arrived(conversation), *new])
         items, is_open = _items(rows)
         if items:
             await conversation.add(items, completes=not is_open)
+        if arriving := unfinished[-len(new) :] if new else []:
+            await conversation.stream(tuple(part for row in arriving for part in _parts(row)))
         self._unfinished[conversation.id] = unfinished
         self._seen.update(str(row["uuid"]) for row in new)
+
+    async def _arrived(self, conversation: Conversation) -> list[Row]:
+        """The rows of the reply that is arriving; as one row if they came in another process."""
+        if conversation.id not in self._unfinished:
+            said = Message("assistant", await conversation.streamed())
+            message = {"content": blocks_of(said), "stop_reason": None}
+            row = {"type": "assistant", "message": message}
+            self._unfinished[conversation.id] = [row] if said.parts else []
+        return self._unfinished[conversation.id]
 
     async def load(self, key: Any) -> list[Any] | None:
         """Returns what is in view, as rows of a transcript; None for a session without turns."""
         conversation = self.conversation(key["session_id"], key.get("subpath") or "")
         opened = await (await conversation.agent()).opened()
-        if opened.state.context.tip is None:
+        if opened.state.context.tip is None and opened.live.open is None:
             return None
         model = next((name for turn in reversed(opened.live.turns) for name in _models(turn)), "")
         return _rows(await conversation.request(), key["session_id"], model)
@@ -254,6 +265,10 @@ def _split(rows: list[Row]) -> tuple[list[Row], list[Row]]:
 
 def _stop_reason(row: Row) -> object:
     return cast("Mapping[str, object]", row.get("message") or {}).get("stop_reason")
+
+
+def _parts(row: Row) -> tuple[ReplyPart, ...]:
+    return reply_of(cast("Mapping[str, object]", row.get("message") or {})).parts
 
 
 def _items(rows: Sequence[Row]) -> tuple[list[Item], bool]:

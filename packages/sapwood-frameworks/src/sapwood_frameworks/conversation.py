@@ -21,7 +21,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import AsyncGenerator, Coroutine, Iterable, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, Self, TypeVar, cast
@@ -39,12 +39,14 @@ from sapwood.core.commands import (
     RecordTurn,
     StartAgent,
     StartTurn,
+    StreamReply,
 )
 from sapwood.core.content import (
     Note,
     PromptPart,
     RecordedReply,
     RecordedResult,
+    ReplyPart,
     Text,
     Thinking,
     ToolCall,
@@ -85,7 +87,8 @@ class Database:
     """A space of a database that is opened at its first use.
 
     `database` is an address as for `sapwood.open`, or a `Sapwood` that the caller opened and
-    closes. A program may use it from several event loops, one after the other.
+    closes. A program may use it from several event loops, one after the other, if it is not in
+    memory: that one ends with its loop.
     """
 
     def __init__(self, database: str | Path | Sapwood, *, space: str = "local") -> None:
@@ -101,6 +104,11 @@ class Database:
             return self._given
         loop = asyncio.get_running_loop()
         if self._loop is not loop:
+            if self._opened is not None and str(self._given) == ":memory:":
+                raise SapwoodError(
+                    "This history is in memory and ended with the event loop that opened it. Give "
+                    "the path of a file to use it from another event loop."
+                )
             self._opened, self._loop, self._opening = None, loop, asyncio.Lock()
         async with self._opening:
             if self._opened is None:
@@ -159,6 +167,19 @@ class Conversation:
                 waiting = await _add_turn(agent, waiting, completes=completes or ends)
             if ends:
                 await _end(agent)
+
+    async def stream(self, parts: tuple[ReplyPart, ...]) -> None:
+        """Adds to the words of a reply that is arriving; the whole reply replaces them."""
+        async with self._alone():
+            agent = await self.agent()
+            with suppress(RefusedError):  # no turn is open, or its tools run
+                await agent.do(StreamReply(agent.id, parts, 0), holder=_holder(agent))
+
+    async def streamed(self) -> tuple[ReplyPart, ...]:
+        """Returns the words of the reply that was arriving, in any process."""
+        connection = (await self.agent()).connection
+        words = await connection.log.words(connection.space, self.id)
+        return () if words is None else words.parts
 
     async def pop(self) -> bool:
         """Takes the newest part of the context out of it; the log keeps it.
@@ -377,7 +398,7 @@ class StoredValues:
     def __init__(self, database: Database, name: str) -> None:
         self._database = database
         self._name = name
-        self._id = AgentId(agent_id(f"values/{name}"))
+        self.id = AgentId(agent_id(f"values/{name}"))
 
     async def read(self) -> Values:
         """Returns the values; none if nothing was stored."""
@@ -395,16 +416,23 @@ class StoredValues:
 
     async def update(self, changes: Values) -> None:
         """Sets the given values; the others stay, also those that others set at the same time."""
-        if not changes:
-            return
+        if changes:
+            await self._change(lambda values: {**values, **changes})
+
+    async def clear(self) -> None:
+        """Removes all values, if there are any. The log keeps them."""
+        if await self.read():
+            await self._change(lambda _: {})
+
+    async def _change(self, changed: Callable[[Values], Values]) -> None:
         agent = await self._started()
         while True:
             state = await agent.state()
-            values = {**await self.read(), **changes}
+            values = changed(await self.read())
             note = Note("program", json.dumps(values, ensure_ascii=False, default=str))
-            record = RecordTurn(self._id, (note,), (RecordedReply((Text("stored"),)),))
+            record = RecordTurn(self.id, (note,), (RecordedReply((Text("stored"),)),))
             # A command id is used once, so that of two updates of the same values one is refused.
-            once = f"{self._id}/{state.created}/{state.version}"
+            once = f"{self.id}/{state.created}/{state.version}"
             try:
                 await agent.do(record, command_id=once)
             except RefusedError:
@@ -416,8 +444,8 @@ class StoredValues:
     async def _started(self) -> Agent:
         agent = await self._agent()
         with suppress(RefusedError):  # it was started before
-            await agent.do(StartAgent(self._id, self._name[:200], script=True))
+            await agent.do(StartAgent(self.id, self._name[:200], script=True))
         return agent
 
     async def _agent(self) -> Agent:
-        return Agent((await self._database.db()).connection, self._id)
+        return Agent((await self._database.db()).connection, self.id)

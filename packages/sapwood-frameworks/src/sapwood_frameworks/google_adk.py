@@ -8,16 +8,23 @@ from typing import Any
 
 from sapwood.api import Agent, Sapwood
 from sapwood.core.content import RecordedReply, ToolCall
-from sapwood.core.log_values import Where
+from sapwood.core.log_values import AgentSummary, Where
 from sapwood.core.view import Request
 from sapwood_frameworks.conversation import (
     Conversation,
     Database,
     StoredValues,
-    agent_id,
     framework_missing,
 )
 from sapwood_frameworks.gemini_parts import items_of_user, parts_of, reply_of
+from sapwood_frameworks.session_names import (
+    conversation_name,
+    joined_names,
+    names_of,
+    owner_names,
+    session_values,
+    user_values,
+)
 
 try:
     from google.adk.errors.already_exists_error import AlreadyExistsError
@@ -51,22 +58,23 @@ class SapwoodSessionService(BaseSessionService):
         self._database = Database(database, space=space)
         self._cap = cap
 
-    def conversation(self, app_name: str, user_id: str, session_id: str) -> Conversation:
-        """The conversation of a session; its id is made of all three names."""
-        name = f"{app_name}/{user_id}/{session_id}"
-        owner = f"{app_name}/{user_id}"
+    async def conversation(self, app_name: str, user_id: str, session_id: str) -> Conversation:
+        """Returns the conversation of a session; its id is made of all three names."""
+        name = await conversation_name(self._database, app_name, user_id, session_id)
+        owner = joined_names(app_name, user_id)
         return Conversation(self._database, name, cap=self._cap, owner=owner)
 
     async def agent(self, app_name: str, user_id: str, session_id: str) -> Agent:
         """Returns the agent that keeps a session: for marks, rewind, undo, pins and search."""
-        return await self.conversation(app_name, user_id, session_id).agent()
+        return await (await self.conversation(app_name, user_id, session_id)).agent()
 
     async def fork(
         self, app_name: str, user_id: str, session_id: str, new_id: str, mark: str | None = None
     ) -> None:
         """Starts the session `new_id` with the context of another one."""
-        conversation = self.conversation(app_name, user_id, session_id)
-        await conversation.fork(f"{app_name}/{user_id}/{new_id}", mark)
+        conversation = await self.conversation(app_name, user_id, session_id)
+        name = await conversation_name(self._database, app_name, user_id, new_id)
+        await conversation.fork(name, mark)
 
     async def close(self) -> None:
         """Closes the database, if the service opened it."""
@@ -86,11 +94,24 @@ class SapwoodSessionService(BaseSessionService):
         name = (session_id or "").strip() or str(uuid.uuid4())
         if await self._exists(app_name, user_id, name):
             raise AlreadyExistsError(f"Session with id {name} already exists.")
-        await self.agent(app_name, user_id, name)
+        await self._start(app_name, user_id, name)
         await self._update_state(app_name, user_id, name, state or {})
         session = await self.get_session(app_name=app_name, user_id=user_id, session_id=name)
         assert session is not None
         return session
+
+    async def _start(self, app_name: str, user_id: str, session_id: str) -> None:
+        """Starts the agent of a session; one of a deleted session starts afresh."""
+        agent = await self.agent(app_name, user_id, session_id)
+        state = await agent.state()
+        if state.status == "running":
+            return
+        await agent.unarchive()  # before anything is stored: a killed agent is refused here
+        for pin in state.pins:
+            await agent.unpin(pin.name)
+        conversation = await self.conversation(app_name, user_id, session_id)
+        await conversation.clear()
+        await (await session_values(self._database, conversation.session)).clear()
 
     async def get_session(
         self,
@@ -103,9 +124,9 @@ class SapwoodSessionService(BaseSessionService):
         """Returns a session with the events in view; None if there is none."""
         if not await self._exists(app_name, user_id, session_id):
             return None
-        conversation = self.conversation(app_name, user_id, session_id)
+        conversation = await self.conversation(app_name, user_id, session_id)
         updated = (await (await conversation.agent()).state()).updated / 1_000_000
-        own = await self._session_values(app_name, user_id, session_id).read()
+        own = await (await session_values(self._database, conversation.session)).read()
         author = await self._author(app_name, user_id, session_id) or "model"
         events = _events(await conversation.request(), author, updated)
         recent = config.num_recent_events if config else None
@@ -124,23 +145,28 @@ class SapwoodSessionService(BaseSessionService):
         self, *, app_name: str, user_id: str | None = None
     ) -> ListSessionsResponse:
         """Returns the sessions of a user, or of all users, without events, oldest first."""
-        db = await self._database.db()
-        start = f"{app_name}/" if user_id is None else f"{app_name}/{user_id}/"
+        owners = [""] if user_id is None else owner_names(app_name, user_id)
         found: list[Session] = []
-        where = Where(owner="" if user_id is None else start.removesuffix("/"), status="running")
-        page = await db.agents(where=where, limit=500)
-        while page:
-            for each in page:
-                app, _, rest = each.name.partition("/")
-                user, _, session = rest.partition("/")
-                if each.name.startswith(start) and each.agent == agent_id(each.name):
-                    updated = each.updated / 1_000_000
-                    found.append(
-                        Session(id=session, app_name=app, user_id=user, last_update_time=updated)
-                    )
-            page = await db.agents(where=where, limit=500, after=page[-1])
+        for each in [each for owner in owners for each in await self._running(owner)]:
+            names = names_of(each)
+            if names is None or names[0] != app_name or user_id not in (None, names[1]):
+                continue
+            updated = each.updated / 1_000_000
+            _, user, session = names
+            found.append(
+                Session(id=session, app_name=app_name, user_id=user, last_update_time=updated)
+            )
         found.sort(key=lambda each: (each.last_update_time, each.user_id, each.id))
         return ListSessionsResponse(sessions=found)
+
+    async def _running(self, owner: str) -> list[AgentSummary]:
+        db = await self._database.db()
+        where = Where(owner=owner, status="running")
+        found = page = await db.agents(where=where, limit=500)
+        while page:
+            page = await db.agents(where=where, limit=500, after=page[-1])
+            found += page
+        return found
 
     async def delete_session(self, *, app_name: str, user_id: str, session_id: str) -> None:
         """Archives the session: it is listed no more. Its log stays; `sapwood erase` removes it."""
@@ -149,7 +175,7 @@ class SapwoodSessionService(BaseSessionService):
 
     async def get_user_state(self, *, app_name: str, user_id: str) -> dict[str, Any]:
         """Returns the state that all sessions of a user share, without its prefix."""
-        return await self._user_values(app_name, user_id).read()
+        return await (await user_values(self._database, app_name, user_id)).read()
 
     async def append_event(self, session: Session, event: Event) -> Event:
         """Stores an event. What is partial is not stored."""
@@ -160,7 +186,7 @@ class SapwoodSessionService(BaseSessionService):
         await self._update_state(*names, delta)
         parts = [part.model_dump(exclude_none=True) for part in _parts_of(event)]
         if parts and event.author == "user":
-            await self.conversation(*names).add(items_of_user(parts))
+            await (await self.conversation(*names)).add(items_of_user(parts))
         elif parts:
             await self._add_reply(names, event, parts)
         return await super().append_event(session, event)
@@ -168,7 +194,7 @@ class SapwoodSessionService(BaseSessionService):
     async def _add_reply(
         self, names: tuple[str, str, str], event: Event, parts: list[dict[str, Any]]
     ) -> None:
-        conversation = self.conversation(*names)
+        conversation = await self.conversation(*names)
         if any("function_response" in part for part in parts):
             await conversation.add(items_of_user(parts))
             return
@@ -186,7 +212,7 @@ class SapwoodSessionService(BaseSessionService):
         ADK tells an agent its own words from those of others. Databases of earlier versions have
         one author for all sessions of an app.
         """
-        conversation = self.conversation(app_name, user_id, session_id)
+        conversation = await self.conversation(app_name, user_id, session_id)
         if author := await self._author_of(conversation.session):
             return author
         connection = (await self._database.db()).connection
@@ -203,12 +229,6 @@ class SapwoodSessionService(BaseSessionService):
         """Who answered last in the conversation with this name."""
         return StoredValues(self._database, f"author/{name}")
 
-    def _session_values(self, app_name: str, user_id: str, session_id: str) -> StoredValues:
-        return StoredValues(self._database, f"{app_name}/{user_id}/{session_id}")
-
-    def _user_values(self, app_name: str, user_id: str) -> StoredValues:
-        return StoredValues(self._database, f"{app_name}/{user_id}")
-
     async def _update_state(
         self, app_name: str, user_id: str, session_id: str, changes: dict[str, Any]
     ) -> None:
@@ -221,13 +241,19 @@ class SapwoodSessionService(BaseSessionService):
                 user[key.removeprefix(_USER)] = value
             elif not key.startswith(_TEMP):
                 own[key] = value
-        await StoredValues(self._database, app_name).update(app)
-        await self._user_values(app_name, user_id).update(user)
-        await self._session_values(app_name, user_id, session_id).update(own)
+        await self._app_values(app_name).update(app)
+        if user:
+            await (await user_values(self._database, app_name, user_id)).update(user)
+        if own:
+            name = await conversation_name(self._database, app_name, user_id, session_id)
+            await (await session_values(self._database, name)).update(own)
+
+    def _app_values(self, app_name: str) -> StoredValues:
+        return StoredValues(self._database, joined_names(app_name))
 
     async def _state(self, app_name: str, user_id: str, own: dict[str, Any]) -> dict[str, Any]:
-        app = await StoredValues(self._database, app_name).read()
-        user = await self._user_values(app_name, user_id).read()
+        app = await self._app_values(app_name).read()
+        user = await self.get_user_state(app_name=app_name, user_id=user_id)
         return {
             **own,
             **{_APP + key: value for key, value in app.items()},
@@ -235,7 +261,7 @@ class SapwoodSessionService(BaseSessionService):
         }
 
     async def _exists(self, app_name: str, user_id: str, session_id: str) -> bool:
-        conversation = self.conversation(app_name, user_id, session_id)
+        conversation = await self.conversation(app_name, user_id, session_id)
         agent = Agent((await self._database.db()).connection, conversation.id)
         return (await agent.state()).status == "running"
 
