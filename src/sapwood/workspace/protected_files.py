@@ -134,7 +134,7 @@ def _first_link(root: str, path: str) -> str:
 def _is_protected(root: str, path: str, is_folder: bool, guards: PathGuards) -> bool:
     place = ResolvedPath(root, os.path.join(root, path), path)
     # Only for folders, whether git takes them for a repository or for hooks: that reads files.
-    against = guards.against_writing if is_folder else guards.against_writing_name
+    against = guards.against_writing_itself if is_folder else guards.against_writing_name
     return bool(against(place))
 
 
