@@ -557,6 +557,18 @@ async def test_a_pipe_in_place_of_a_file_of_git_is_renamed(project: Project) -> 
     git(project.root, "status")
 
 
+async def test_an_ignore_file_that_git_cannot_read_is_renamed(project: Project) -> None:
+    (project.root / "old").mkdir()
+    (project.root / "old" / ".gitignore").write_text("*.o\n")
+    (project.root / "own").mkdir()
+    (project.root / "own" / ".gitignore").write_text("*.o\n" * 300_000)
+    said = await project.run("mkdir sub; truncate -s 15T sub/.gitignore old/.gitignore")
+    assert said.count("Renamed ") == 2
+    assert "may not make ignore files that git needs too much memory for" in said
+    assert (project.root / "own" / ".gitignore").exists()
+    git(project.root, "status")
+
+
 async def test_system_settings_and_descriptors_of_the_host_are_out_of_reach(
     project: Project,
 ) -> None:

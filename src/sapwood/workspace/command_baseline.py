@@ -28,7 +28,7 @@ class Baseline(Struct, frozen=True):
     run or obey, absolute or from the workspace's folder on. `git_folders` are those that commands
     may write, each with the folder where the paths of its index start; `unusual` has the links,
     pipes and sockets in them. `repositories` are the `.git` further down; `is_complete` if all
-    folders were searched for them.
+    folders were searched for them. `large_ignore_files` are those that are too large for git.
     """
 
     root: str
@@ -39,6 +39,7 @@ class Baseline(Struct, frozen=True):
     unusual: dict[str, dict[str, Identity]]
     repositories: tuple[Identity, ...]
     is_complete: bool
+    large_ignore_files: tuple[str, ...] = ()
 
 
 def baseline_now(
@@ -60,6 +61,7 @@ def baseline_now(
         {each: {p: entry_identity(p) for p in unusual_in(each)} for each in git_folders},
         tuple(identity(root, path) for path in nested),
         finder.last is not None and finder.last.is_complete,
+        finder.last.large_ignore_files if finder.last is not None else (),
     )
 
 

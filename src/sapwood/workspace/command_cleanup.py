@@ -79,6 +79,9 @@ class CommandCleanup:
                 yield self._set_aside(path)
             elif whole not in self._git_folders:  # it is new, or was moved
                 yield from remove_unusual(unusual_in(whole))
+        for path in found.large_ignore_files:
+            if path not in self._before.large_ignore_files:
+                yield self._set_aside(path, "make ignore files that git needs too much memory for")
         if not found.is_complete:
             yield from self._unsearched(found.paths)
 
@@ -104,7 +107,7 @@ class CommandCleanup:
     def _is_known(self, path: str) -> bool:
         return identity(self._root, path) in self._known_repositories
 
-    def _set_aside(self, path: str) -> str:
+    def _set_aside(self, path: str, must_not: str = "make protected files") -> str:
         try:
             old, new = set_aside(self._root, path)
         except OSError as error:
@@ -112,7 +115,7 @@ class CommandCleanup:
                 f"Could not rename {path} ({error.strerror}), which commands in the sandbox may "
                 "not make. Tell the user to look at it before they use it."
             )
-        return f"Renamed {old} to {new}: commands in the sandbox may not make protected files."
+        return f"Renamed {old} to {new}: commands in the sandbox may not {must_not}."
 
 
 def _may_exist(path: str) -> bool:
