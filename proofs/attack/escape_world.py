@@ -25,7 +25,8 @@ class Escape:
     or missing. In commands, {home}, {marker} and {config} stand for the home, for the file whose
     existence proves that something ran outside, and for a command that prints settings of git that
     make it.
-    With `as_other` it is also tried as another user.
+    With `as_other` it is also tried as another user. `act` has the model run the commands, if that
+    is not one after the other in one turn.
     """
 
     id: str
@@ -36,6 +37,7 @@ class Escape:
     folder: str = "project"
     watched: tuple[str, ...] = ()
     as_other: bool = False
+    act: "Callable[[EscapeWorld, Sequence[str]], None] | None" = None
 
 
 class EscapeWorld:
@@ -90,7 +92,10 @@ class EscapeWorld:
         outside = self._outside()
         words = {"home": self.home, "marker": self.marker, "config": self.config, "hook": self.hook}
         calls = [each.format(**words) for each in escape.commands]
-        self.ask(calls, escape.folder)
+        if escape.act:
+            escape.act(self, calls)
+        else:
+            self.ask(calls, escape.folder)
         self._person_works()
         for path, before in watched.items():
             held(_content(self.home / path) in (before, _MISSING), f"{path} was changed")

@@ -3,7 +3,9 @@
 import os
 import shutil
 import socket
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from proofs.attack.escape_world import Escape, EscapeWorld, other_user
 from proofs.attack.registry import attack, held
@@ -119,7 +121,60 @@ def _linked_repository(world: EscapeWorld) -> None:
     world.git("project", "add", "lib")
 
 
+def _wait_for(done: Callable[[], bool]) -> None:
+    """Returns when it is so, or after some seconds."""
+    end = time.monotonic() + _PATIENCE
+    while not done() and time.monotonic() < end:
+        time.sleep(0.05)
+
+
+def _overlap(world: EscapeWorld, calls: Sequence[str]) -> None:
+    """Two processes of Sapwood: the second command starts before the first one ends."""
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(world.ask, calls[:1])
+        _wait_for((world.project / "made").exists)
+        second = pool.submit(world.ask, calls[1:])
+        first.result()
+        (world.project / "ended").touch()
+        second.result()
+
+
+def _killed(world: EscapeWorld, calls: Sequence[str]) -> None:
+    """Sapwood is killed while the command runs; nothing of it is started again."""
+    prompt = script(("shell", {"command": calls[0]}))
+    with world.victim.start("run", "-p", prompt, "--allow", "shell") as process:
+        assert process.stdin is not None
+        process.stdin.close()
+        _wait_for((world.project / "made").exists)
+        process.kill()
+    held((world.project / "made").exists(), "the command did not run")
+    _wait_for(lambda: not (world.project / ".envrc").exists())
+
+
+_PATIENCE = 30.0
+_LINKS = (
+    "echo EVIL > seed; ln -f seed .envrc; rm -f .git/logs/HEAD .git/COMMIT_EDITMSG;"
+    "ln -s {home}/.bashrc .git/logs/HEAD; ln -s {home}/.bashrc .git/COMMIT_EDITMSG"
+)
+
 _ESCAPES = (
+    Escape(
+        "X3",
+        "keep what a command that ran meanwhile made first",
+        (
+            f"{_LINKS}; touch made; until [ -e started ]; do sleep 0.1; done",
+            f"touch started; until [ -e ended ]; do sleep 0.1; done; {_LINKS}",
+        ),
+        watched=("project/.envrc",),
+        act=_overlap,
+    ),
+    Escape(
+        "X3",
+        "keep what a command made whose Sapwood was killed",
+        (f"{_LINKS}; touch made; sleep 600",),
+        watched=("project/.envrc",),
+        act=_killed,
+    ),
     Escape(
         "X1",
         "reach keys by a link in place of .git",
@@ -488,3 +543,24 @@ def rules_win(victim: Victim) -> None:
 @attack("X1", "pass a rule that denies because the sandbox confines the command")
 def denials_win(victim: Victim) -> None:
     _is_asked(victim, 'permissions = ["deny shell(touch *)"]')
+
+
+@attack("X8", "write what a protected link leads to by a tool for files")
+def target_of_a_link(victim: Victim) -> None:
+    world = EscapeWorld(victim, None)
+    _linked_instructions(world)
+    calls = [("write_file", {"path": path, "content": "EVIL"}) for path in ("env.sh", "x", "ok")]
+    (world.project / "x").symlink_to(".envrc")
+    ended = victim.run("run", "-p", script(*calls), "--allow", "write_file")
+    held("finished" in ended.out, f"the turn did not end: {ended.text[-300:]}")
+    held((world.project / "ok").exists(), "the calls were not understood")
+    held((world.project / "env.sh").read_text() == "mine\n", "env.sh was changed")
+
+
+@attack("X3", "fill the memory of git by an ignore file")
+def huge_ignore_file(victim: Victim) -> None:
+    world = EscapeWorld(victim, None)
+    victim.configure('sandbox = "on"')
+    world.ask(["mkdir sub; truncate -s 15T sub/.gitignore; echo EVIL > a.txt"])
+    status = victim.call(["git", "-c", "safe.directory=*", "status"])
+    held(status.code == 0, f"the person's git failed: {status.text[-300:]}")

@@ -197,12 +197,27 @@ def test_a_process_changes_a_session_that_was_closed_when_the_command_was_given(
     assert journal(sapwood) == [("changed", DONE)]
 
 
-def test_a_session_that_was_opened_again_is_left_to_its_hook(
+def test_a_process_changes_a_session_whose_program_was_killed(
     sapwood: Sapwooder, claude: ClaudeFile, started: list[list[str]]
+) -> None:
+    """Its hooks are installed and have run, and none says that it has ended."""
+    assert sapwood("install", "claude-code", "--yes").code == Exit.OK
+    resume(claude)
+    assert sapwood("clear", "1", "--later", "--session", SESSION).code == Exit.OK
+    [[agent, session]] = started
+    assert session_watcher.main(agent, session)
+    assert journal(sapwood) == [("changed", DONE)]
+
+
+def test_a_session_that_was_opened_again_is_left_to_its_hook(
+    sapwood: Sapwooder, claude: ClaudeFile, home: Path, started: list[list[str]]
 ) -> None:
     assert sapwood("install", "claude-code", "--yes").code == Exit.OK
     end(claude)
     resume(claude)
+    (home / ".claude" / "sessions").mkdir()
+    process = {"pid": os.getpid(), "sessionId": SESSION, "status": "idle"}
+    (home / ".claude" / "sessions" / "1.json").write_text(json.dumps(process))
     assert sapwood("clear", "1", "--later", "--session", SESSION).code == Exit.OK
     assert started == []
 

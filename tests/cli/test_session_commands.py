@@ -244,6 +244,19 @@ def test_arguments_are_read_from_stdin_as_they_are(sapwood: Sapwooder, claude: C
     assert "Usage: sapwood drop" in refused.err
 
 
+@pytest.mark.parametrize("stdin", ["keep the parser:\n", "", "END and more\n", "a\nEND\nb"])
+def test_arguments_that_a_program_cut_change_nothing(
+    sapwood: Sapwooder, claude: ClaudeFile, stdin: str
+) -> None:
+    before = claude.path.read_bytes()
+    at = ("--session", SESSION)
+    ran = sapwood("context", "compact", "-", "--last-line", "END", *at, stdin=stdin)
+    assert ran.code == Exit.USAGE
+    assert "Nothing was changed. Type them again without ```." in ran.err
+    assert claude.path.read_bytes() == before
+    assert sapwood("mark", "-", "--last-line", "END", stdin="START\nEND\n").code == 0
+
+
 def test_a_fork_is_a_new_session_of_the_same_program(
     sapwood: Sapwooder, claude: ClaudeFile
 ) -> None:

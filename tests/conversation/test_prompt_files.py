@@ -1,5 +1,6 @@
 """Files that a prompt names after an @, and files that are dropped on a terminal."""
 
+import base64
 import os
 from pathlib import Path
 
@@ -140,3 +141,36 @@ def test_names_of_files_that_do_not_exist_are_found(text: str, missing: tuple[st
     script = parse(text)
     assert isinstance(script, tuple)
     assert missing_files(script) == missing
+
+
+@pytest.mark.parametrize("name", ["notes.md", "./notes.md", "photo.png", "docs/", "docs/a.md"])
+def test_a_name_that_a_link_leads_out_of_the_folder_sends_nothing(
+    tmp_path: Path, name: str
+) -> None:
+    """A command may have made the link, and the user would not see what is sent."""
+    folder, outside = tmp_path / "work", tmp_path / "diary"
+    folder.mkdir()
+    outside.mkdir()
+    (outside / "a.md").write_text("secret diary")
+    (outside / "b.png").write_bytes(b"\x89PNG\r\n\x1a\n secret")
+    (folder / "notes.md").symlink_to(outside / "a.md")
+    (folder / "photo.png").symlink_to(outside / "b.png")
+    (folder / "docs").symlink_to(outside)
+    script = parse(f"Read @{name}")
+    assert isinstance(script, tuple)
+    with pytest.raises(SapwoodError, match=f"leads to {outside}.* outside of this folder. Nothing"):
+        with_named_files(script, str(folder))
+
+
+def test_a_name_outside_the_folder_and_a_link_within_it_are_sent(tmp_path: Path) -> None:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (tmp_path / "a.md").write_text("diary")
+    (folder / "b.md").write_text("notes")
+    (folder / "c.md").symlink_to("b.md")
+    for name, text in ((f"{tmp_path}/a.md", "diary"), ("../a.md", "diary"), ("c.md", "notes")):
+        script = parse(f"Read @{name}")
+        assert isinstance(script, tuple)
+        [step] = with_named_files(script, str(folder))
+        assert isinstance(step, TextStep)
+        assert [base64.b64decode(file.data).decode() for file in step.files] == [text]

@@ -1,5 +1,6 @@
 """A warning comes once for each level, and only with figures that are known."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -191,3 +192,33 @@ def test_with_ask_the_last_warning_asks_to_compact(with_window: HookCaller) -> N
     late = with_window.call("user-prompt-submit", grow(talk, 90_000))["systemMessage"]
     assert "type: /compact" not in early
     assert late.endswith("To compact now, type: /compact")
+
+
+@pytest.mark.parametrize("value", ["_", "0", "9" * 5_000, "9_" * 3_000])
+@pytest.mark.parametrize(
+    ("name", "file", "setting"),
+    [
+        ("codex", ".codex/config.toml", "model_auto_compact_token_limit = {}\n"),
+        ("claude-code", ".claude/settings.local.json", '{{"autoCompactWindow": {}}}'),
+    ],
+)
+def test_a_value_in_a_projects_file_that_is_no_limit_switches_no_warning_off(
+    tmp_path: Path, name: str, file: str, setting: str, value: str
+) -> None:
+    path = tmp_path / file
+    path.parent.mkdir()
+    path.write_text(setting.format(value))
+    environ = {"HOME": str(tmp_path / "home")}
+    assert program(name).hooks.compaction_limit(environ, str(tmp_path)) is None
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_a_projects_file_that_is_no_regular_file_is_not_read(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / ".codex" / "config.toml"
+    path.parent.mkdir()
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    environ = {"HOME": str(tmp_path / "home")}
+    assert program("codex").hooks.compaction_limit(environ, str(tmp_path)) is None

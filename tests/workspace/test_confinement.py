@@ -557,6 +557,18 @@ async def test_a_pipe_in_place_of_a_file_of_git_is_renamed(project: Project) -> 
     git(project.root, "status")
 
 
+async def test_an_ignore_file_that_git_cannot_read_is_renamed(project: Project) -> None:
+    (project.root / "old").mkdir()
+    (project.root / "old" / ".gitignore").write_text("*.o\n")
+    (project.root / "own").mkdir()
+    (project.root / "own" / ".gitignore").write_text("*.o\n" * 300_000)
+    said = await project.run("mkdir sub; truncate -s 15T sub/.gitignore old/.gitignore")
+    assert said.count("Renamed ") == 2
+    assert "may not make ignore files that git needs too much memory for" in said
+    assert (project.root / "own" / ".gitignore").exists()
+    git(project.root, "status")
+
+
 async def test_system_settings_and_descriptors_of_the_host_are_out_of_reach(
     project: Project,
 ) -> None:
@@ -566,3 +578,108 @@ async def test_system_settings_and_descriptors_of_the_host_are_out_of_reach(
     assert "Read-only file system" in said or "Permission denied" in said
     assert "open\n" not in said
     assert str(project.root) not in said
+
+
+_PLANTS = (
+    "echo 'echo EVIL' > seed; ln -f seed .envrc; rm -f .git/logs/HEAD;"
+    "ln -s {target} .git/logs/HEAD; ln -sf {target} .git/COMMIT_EDITMSG"
+)
+"""A protected file that has a number from before, and links that git would write through."""
+
+
+def planted(project: Project) -> str:
+    """A command that plants those, and the start-up file to which the links lead."""
+    target = project.home / ".bashrc"
+    target.write_text("mine\n")
+    return _PLANTS.format(target=target)
+
+
+def nothing_is_planted(project: Project) -> None:
+    assert not (project.root / ".envrc").exists()
+    assert not (project.root / ".git" / "logs" / "HEAD").is_symlink()
+    assert not (project.root / ".git" / "COMMIT_EDITMSG").is_symlink()
+    project.person_runs_git()
+    assert (project.home / ".bashrc").read_text() == "mine\n"
+
+
+async def test_a_command_does_not_keep_what_one_that_runs_beside_it_made_first(
+    project: Project,
+) -> None:
+    """The second one starts when everything is there, and makes it again after the first ended."""
+    plants = planted(project)
+    first = asyncio.create_task(
+        project.run(f"{plants}; touch made; until [ -e started ]; do sleep 0.05; done")
+    )
+    await until((project.root / "made").exists)
+    waits = "touch started; until [ -e ended ]; do sleep 0.05; done"
+    second = asyncio.create_task(project.run(f"{waits}; {plants}"))
+    assert "Renamed .envrc" in await first
+    (project.root / "ended").touch()
+    said = await second
+    assert said.count("Removed ") == 2, said
+    assert "Renamed .envrc" in said
+    nothing_is_planted(project)
+
+
+async def test_what_was_there_before_stays_when_commands_overlap(project: Project) -> None:
+    (project.root / "AGENTS.md").write_text("mine\n")
+    (project.root / "web").mkdir()
+    (project.root / ".git" / "mine").symlink_to("../web")
+    first = asyncio.create_task(
+        project.run("touch made; until [ -e go ]; do sleep 0.05; done; touch AGENTS.md")
+    )
+    await until((project.root / "made").exists)
+    (project.root / "web" / ".envrc").write_text("mine\n")
+    said = await project.run("git status")
+    (project.root / "go").touch()
+    assert not {"Renamed", "Removed"} & {*said.split(), *(await first).split()}
+    assert (project.root / "AGENTS.md").exists()
+    assert (project.root / "web" / ".envrc").exists()
+    assert (project.root / ".git" / "mine").is_symlink()
+
+
+async def test_a_link_in_place_of_one_that_was_in_the_git_folder_is_removed(
+    project: Project,
+) -> None:
+    target = project.home / ".bashrc"
+    (project.root / ".git" / "ORIG_HEAD").symlink_to("HEAD")
+    said = await project.run(f"ln -sfn {target} .git/ORIG_HEAD")
+    assert "Removed " in said
+
+
+async def killed_in_a_command(project: Project, command: str, first: str = "") -> None:
+    """A process of its own runs `first`, then the command in the sandbox, and is killed in it."""
+    code = (
+        "import asyncio\n"
+        "from tests.workspace.test_confinement import *\n"
+        f"{first}\n"
+        f"project = object.__new__(Project); project.home = Path({str(project.home)!r})\n"
+        f"asyncio.run(project.run({command!r}, Path({str(project.root)!r})))\n"
+    )
+    running = await asyncio.create_subprocess_exec(sys.executable, "-c", code)
+    await until((project.root / "made").exists)
+    running.kill()
+    await running.wait()
+
+
+async def test_what_a_command_made_is_undone_although_its_sapwood_is_killed(
+    project: Project,
+) -> None:
+    await killed_in_a_command(project, f"{planted(project)}; touch made; sleep 600")
+    await until(lambda: not (project.root / ".envrc").exists())
+    said = await project.run("true")
+    assert "An earlier command was interrupted." in said
+    assert said.count("Removed ") == 2, said
+    nothing_is_planted(project)
+    assert "interrupted" not in await project.run("true")
+
+
+async def test_after_a_power_cut_the_next_command_undoes_what_the_last_one_made(
+    project: Project,
+) -> None:
+    ends_too = "import sapwood.workspace.interrupted_commands as i; i._WAIT = 'exit'"
+    await killed_in_a_command(project, f"{planted(project)}; touch made; sleep 600", ends_too)
+    assert (project.root / ".envrc").exists()
+    said = await project.run("true")
+    assert said.count("Removed ") == 2, said
+    nothing_is_planted(project)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sapwood.workspace.permissions.guarded_paths import PathGuards
+from sapwood.workspace.protected_files import find_protected
 from sapwood.workspace.safe_paths import locate
 from tests.workspace.tool_calls import ToolWorkspace
 
@@ -174,6 +175,50 @@ def test_a_protected_name_is_guarded_wherever_it_leads(tmp_path: Path) -> None:
     assert guards.against_writing(locate(root, ".envrc"))
     assert guards.against_writing(locate(root, os.path.join(root, ".envrc")))
     assert not guards.against_writing(locate(root, "other.sh"))
+
+
+@pytest.mark.parametrize(
+    ("link", "target", "written"),
+    [
+        (".envrc", "scripts/env.sh", "scripts/env.sh"),
+        (".envrc", "scripts/env.sh", "other"),
+        ("sub/.envrc", "../scripts/env.sh", "scripts/env.sh"),
+        (".claude", "scripts", "scripts/new.md"),
+        (".git/hooks/pre-commit", "../../scripts/env.sh", "scripts/env.sh"),
+    ],
+)
+def test_what_a_protected_link_leads_to_is_guarded_under_its_own_name(
+    tmp_path: Path, link: str, target: str, written: str
+) -> None:
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "scripts" / "env.sh").touch()
+    (tmp_path / "other").symlink_to(link)
+    guards, root = PathGuards(home=str(tmp_path / "home")), str(tmp_path)
+    assert guards.against_writing(locate(root, "scripts/env.sh")) == ""
+    (tmp_path / link).parent.mkdir(parents=True, exist_ok=True)
+    (tmp_path / link).symlink_to(target)
+    guards = PathGuards(home=str(tmp_path / "home"))
+    assert f"the protected {link} is a link to it" in guards.against_writing(locate(root, written))
+    assert guards.against_writing(locate(root, "src/a.py")) == ""
+
+
+def test_an_ordinary_link_guards_nothing(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "lib").symlink_to("src")
+    (tmp_path / ".vscode").symlink_to(".")
+    guards = PathGuards(home=str(tmp_path / "home"))
+    assert guards.against_writing(locate(str(tmp_path), "src/a.py")) == ""
+
+
+def test_a_hidden_file_of_the_home_folder_is_guarded_if_it_is_a_link(tmp_path: Path) -> None:
+    (tmp_path / "dotfiles").mkdir()
+    (tmp_path / "dotfiles" / "foorc").touch()
+    (tmp_path / ".foorc").symlink_to("dotfiles/foorc")
+    guards, home = PathGuards(home=str(tmp_path)), str(tmp_path)
+    assert "hidden files in your home directory" in guards.against_writing(locate(home, ".foorc"))
+    assert guards.against_writing(locate(home, "dotfiles/foorc"))
+    assert guards.against_writing(locate(home, "dotfiles/other")) == ""
+    assert ".foorc" in find_protected(home, guards)
 
 
 def test_every_hidden_file_of_the_home_folder_is_guarded_against_writing(tmp_path: Path) -> None:

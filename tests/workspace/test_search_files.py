@@ -3,6 +3,7 @@
 import asyncio
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from sapwood.workspace import workspace_toolbox
 from sapwood.workspace.file_walk import ShouldStop
-from sapwood.workspace.safe_paths import ResolvedPath
+from sapwood.workspace.safe_paths import ResolvedPath, locate
 from sapwood.workspace.tools import file_search
 from sapwood.workspace.tools.file_search import SelectedFiles, select_files
 from sapwood.workspace.tools.tool_arguments import SearchFiles
@@ -221,3 +222,47 @@ async def test_a_pipe_is_not_searched(workspace: ToolWorkspace) -> None:
     os.mkfifo(workspace.folder / "pipe")
     assert "a.txt:1:one" in await workspace.done("search_files", pattern="one")
     assert "pipe" in await workspace.refused("search_files", pattern="one", path="pipe")
+
+
+_SEARCHES = """
+import asyncio, os, resource, sys
+from sapwood.workspace.safe_paths import locate
+from sapwood.workspace.tools.file_search import search_files, select_files
+from sapwood.workspace.tools.tool_arguments import SearchFiles
+
+async def search():
+    wanted, place = SearchFiles(pattern="needle"), locate(sys.argv[1], ".")
+    selected = select_files(place, wanted, lambda path: True, lambda: False)
+    return await search_files(place, wanted, selected, os.environ)
+
+async def main():
+    print(*await asyncio.gather(*(search() for _ in range(5))), sep="\\n")
+
+resource.setrlimit(resource.RLIMIT_NOFILE, (100, resource.getrlimit(resource.RLIMIT_NOFILE)[1]))
+asyncio.run(main())
+"""
+
+
+async def test_searches_at_once_find_more_files_than_a_process_may_open(
+    workspace: ToolWorkspace,
+) -> None:
+    for number in range(300):
+        workspace.put(f"{number}.txt", "needle\n" if number in (0, 299) else "hay\n")
+    program = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", _SEARCHES, str(workspace.folder), stdout=asyncio.subprocess.PIPE
+    )
+    out, _ = await program.communicate()
+    assert out.decode().split() == ["0.txt:1:needle", "299.txt:1:needle"] * 5
+
+
+async def test_files_outside_the_workspace_are_searched_under_their_whole_path(
+    tmp_path: Path,
+) -> None:
+    inside, outside = tmp_path / "inside", tmp_path / "outside"
+    inside.mkdir()
+    outside.mkdir()
+    (outside / "a.txt").write_text("needle\n")
+    wanted, place = SearchFiles(pattern="needle"), locate(str(inside), str(outside))
+    selected = select_files(place, wanted, lambda path: True, lambda: False)
+    found = await file_search.search_files(place, wanted, selected, os.environ)
+    assert found == f"{outside}/a.txt:1:needle"

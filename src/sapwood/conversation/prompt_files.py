@@ -12,6 +12,7 @@ the past can be rebuilt whatever the file holds now.
 """
 
 import asyncio
+import errno
 import os
 import re
 import shlex
@@ -35,7 +36,7 @@ from sapwood.turns.clock_and_ids import command_meta
 from sapwood.workspace.permissions.guarded_paths import PathGuards
 from sapwood.workspace.permissions.permission_rules import PermissionRules, parse_rules
 from sapwood.workspace.pinned_file import PINNED_FILE_BYTES, PinnedFileError, read_pinned_file
-from sapwood.workspace.safe_paths import ResolvedPath, root_of
+from sapwood.workspace.safe_paths import ResolvedPath, open_file, real_path, root_of
 from sapwood.workspace.tool_output import ToolError
 from sapwood.workspace.tools.file_reader import is_binary
 
@@ -128,7 +129,10 @@ def with_named_files(script: Script, folder: str = "", mask: Callable[[str], str
     """
     return tuple(
         structs.replace(
-            step, files=tuple([_read_named(each, mask) for each in files_named(step.text, folder)])
+            step,
+            files=tuple(
+                [_read_named(each, folder, mask) for each in files_named(step.text, folder)]
+            ),
         )
         if isinstance(step, TextStep) and not step.goal
         else step
@@ -204,11 +208,11 @@ def _is_media_file(name: str) -> bool:
 
 def _text_of(path: str, most: int) -> str:
     """The content of a text file; empty if it is private, binary or longer than `most` bytes."""
-    real = os.path.realpath(path)
-    if PathGuards().against_reading(ResolvedPath(os.path.dirname(real), real, path)):
+    real = real_path(path)
+    place = ResolvedPath(os.path.dirname(real), real, path)
+    if PathGuards().against_reading(place):
         return ""
-    with open(real, "rb") as file:
-        content = file.read(most + 1)
+    content = _content(place, most)
     if len(content) > most or is_binary(content[:_FIRST_BYTES]):
         return ""
     return content.decode("utf-8", "replace").removeprefix("\N{BYTE ORDER MARK}")
@@ -227,15 +231,25 @@ def _listing(path: str) -> str:
     return "\n".join(shown)
 
 
-def _read_named(named: NamedFile, mask: Callable[[str], str]) -> File:
-    """The file as it is now. Raises `SapwoodError`."""
-    if _is_media_file(named.path):
-        return read_file(named.path)
+def _content(place: ResolvedPath, most: int) -> bytes:
+    """At most one byte more than `most` of a file. Raises `OSError` if a link is there now."""
     try:
+        with open_file(place) as file:
+            return file.read(most + 1)
+    except ToolError as error:
+        raise OSError(errno.EIO, str(error).rstrip(".")) from error
+
+
+def _read_named(named: NamedFile, folder: str, mask: Callable[[str], str]) -> File:
+    """The file as it is now. Raises `SapwoodError`."""
+    path = _real_path_of(named, folder)
+    try:
+        if _is_media_file(path):
+            return _media_file(ResolvedPath(os.path.dirname(path), path, named.name))
         if named.name.endswith("/"):
-            text = _listing(named.path) or "[empty]"
+            text = _listing(path) or "[empty]"
         else:
-            text = _text_of(named.path, LARGEST_FILE)
+            text = _text_of(path, LARGEST_FILE)
     except OSError as error:
         raise SapwoodError(f"{named.name} cannot be read: {error.strerror}.") from error
     if named.first:
@@ -243,6 +257,31 @@ def _read_named(named: NamedFile, mask: Callable[[str], str]) -> File:
     if not text:
         raise SapwoodError(f"{named.name} is empty. Nothing was sent.")
     return File.of(mask(text).encode(), name=named.name, media_type="text/plain")
+
+
+def _real_path_of(named: NamedFile, folder: str) -> str:
+    """Where a name leads. Raises `SapwoodError` if a link leads it out of the folder unseen.
+
+    A command of a model can make such a link, and its user would send another file than they name.
+    """
+    place = ResolvedPath(real_path(folder or os.curdir), real_path(named.path), named.name)
+    top = os.path.abspath(folder or os.curdir).rstrip("/")
+    if not place.is_inside and os.path.abspath(named.path).startswith(f"{top}/"):
+        raise SapwoodError(
+            f"{named.name} leads to {place.real} by a link, outside of this folder. Nothing was "
+            f'sent. To send it, write @"{place.real}".'
+        )
+    return place.real
+
+
+def _media_file(place: ResolvedPath) -> File:
+    """A file that a model cannot read as text. Raises `SapwoodError` and `OSError`."""
+    content = _content(place, LARGEST_FILE)
+    if len(content) > LARGEST_FILE:
+        raise SapwoodError(
+            f"{place.given} is too large: files can be up to {LARGEST_FILE:,} bytes."
+        )
+    return File.of(content, name=os.path.basename(place.given))
 
 
 _FILE = re.compile(r'@(?:"([^"\n]+)"|(\S+))')

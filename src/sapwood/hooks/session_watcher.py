@@ -1,9 +1,10 @@
 """A process that waits until a session is closed, and then brings it to what was asked for.
 
 Usually the hook at the end of a session does that. A program may run no hooks: Codex runs none that
-the user has not reviewed, and without the plugin there are none. A session that is closed already
-calls none either. Then the command that was given with `--later` starts this process. It ends when
-the session follows, or after a day; the next command on the session does the same.
+the user has not reviewed, and without the plugin there are none. A session that is closed already,
+or whose program was killed, calls none either. Then the command that was given with `--later`
+starts this process. It ends when the session follows, or after a day; the next command on the
+session does the same.
 
 A person may open the session again before the change was made. Its program has read the old history
 then, so the hook at its start says what to do.
@@ -23,6 +24,7 @@ from sapwood.hooks.watched_session import start_process
 if TYPE_CHECKING:
     from sapwood.app.connection import Connection
     from sapwood.conversation.late_changes import LateChange
+    from sapwood.conversation.session_changes import SessionChanges
     from sapwood.core.ids import AgentId
 
 
@@ -42,11 +44,12 @@ async def watch_if_needed(
     from sapwood.app.conversation_service import LazySessionChanges
 
     held = (await connection.dispatcher.open(agent)).state.session
-    if held is None or not await LazySessionChanges(connection).changes.is_behind(agent):
+    changes = LazySessionChanges(connection).changes
+    if held is None or not await changes.is_behind(agent):
         return False
     memory = HookMemory(hook_memory_folder(), held.session.id)
     memory.put("waiting", agent)
-    if _has_end_hook(memory, held.session.program):
+    if _has_end_hook(memory, held.session.program) and await _is_open(changes, agent):
         return False
     start_process([agent, held.session.id], environ, "sapwood.hooks.session_watcher")
     return True
@@ -59,6 +62,18 @@ def _has_end_hook(memory: HookMemory, program: str) -> bool:
     if not memory.get("transcript") or memory.number("ended"):
         return False
     return read_record(program) is not None
+
+
+async def _is_open(changes: "SessionChanges", agent: "AgentId") -> bool:
+    """Whether a program has the session open. One that was killed ran no hook at its end."""
+    from sapwood.core.errors import RefusedError
+    from sapwood.core.refusals import SessionInUse
+
+    try:
+        await changes.prepare(agent)
+    except RefusedError as refused:
+        return isinstance(refused.refusal, SessionInUse)
+    return False
 
 
 def record_late_change(change: "LateChange") -> None:

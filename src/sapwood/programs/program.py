@@ -8,6 +8,7 @@ almost nothing: a struct of msgspec would double the time.
 
 import os
 import re
+import stat
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from importlib import import_module
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from sapwood.programs.single_answer import AnswerFormat
     from sapwood.programs.transcripts.sent_requests import SentRequests
     from sapwood.programs.transcripts.session_files import SessionFiles
+
+_MAX_SETTINGS = 1_000_000
 
 Part = Literal[
     "sessions",
@@ -231,12 +234,24 @@ class Program(NamedTuple):
 
 
 def number_in(files: Iterable[Path], pattern: re.Pattern[bytes]) -> str:
-    """The first group of the pattern in the first settings file that has it; empty if none has."""
+    """The first group of the pattern in the first settings file that has it; empty if none has.
+
+    A file of a project can come from anybody: only regular files are read, and not all of a huge
+    one.
+    """
     for file in files:
         with suppress(OSError):
-            if found := pattern.search(file.read_bytes()):
+            if found := pattern.search(_settings_text(file)):
                 return found[1].decode()
     return ""
+
+
+def _settings_text(file: Path) -> bytes:
+    """The beginning of a regular file. Raises `OSError`."""
+    # Opening a pipe would wait for somebody to write; Windows has none.
+    handle = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    with open(handle, "rb") as content:
+        return content.read(_MAX_SETTINGS) if stat.S_ISREG(os.fstat(handle).st_mode) else b""
 
 
 def user_home(environ: Mapping[str, str]) -> Path:

@@ -1,14 +1,15 @@
-"""Undoes what a command in the sandbox made in places that it cannot be kept from writing to.
+"""Undoes what commands in the sandbox made in places that they cannot be kept from writing to.
 
-It looks at these places before the command and after it. Each step is taken whatever happens in the
+It compares these places with what was there before. Each step is taken whatever happens in the
 others: a command that makes one of them fail must not keep what the others would have found.
 """
 
 import errno
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from sapwood.workspace.checkpoints.git_command import GitError
+from sapwood.workspace.command_baseline import Baseline
 from sapwood.workspace.git_folder_guards import remove_unusual, unusual_in
 from sapwood.workspace.nested_repositories import (
     TOO_MANY_FOLDERS,
@@ -17,39 +18,25 @@ from sapwood.workspace.nested_repositories import (
     runs_nothing,
 )
 from sapwood.workspace.permissions.guarded_paths import PathGuards
-from sapwood.workspace.protected_files import identity, protected_in, set_aside
+from sapwood.workspace.protected_files import (
+    entry_identity,
+    identity,
+    protected_in,
+    set_aside,
+)
 from sapwood.workspace.safe_paths import make_accessible
 
 
 class CommandCleanup:
-    """What was in a workspace before a command, to undo what the command made there.
+    """Undoes what commands made since the baseline was written. `finder` finds repositories."""
 
-    `folders` are where protected entries are looked for. `links` are links whose targets programs
-    run or obey, absolute or from the workspace's folder on. `git_folders` are those that commands
-    may write, each with the folder where the paths of its index start. `nested` are the paths of
-    the repositories below, which `finder` found before.
-    """
-
-    def __init__(
-        self,
-        root: str,
-        guards: PathGuards,
-        folders: Sequence[str],
-        links: Iterable[str],
-        git_folders: Mapping[str, str],
-        finder: NestedRepositories,
-        nested: Iterable[str],
-    ) -> None:
-        self._root = root
+    def __init__(self, baseline: Baseline, guards: PathGuards, finder: NestedRepositories) -> None:
+        self._root = baseline.root
+        self._before = baseline
         self._guards = guards
-        self._folders = folders
         self._finder = finder
-        self._git_folders = git_folders
-        self._known = {identity(root, path) for path in protected_in(root, folders, guards)}
-        self._links = {path: identity(root, path) for path in links}
-        self._known_repositories = {identity(root, path) for path in nested}
-        self._was_complete = finder.last is not None and finder.last.is_complete
-        self._unusual = {path for each in git_folders for path in unusual_in(each)}
+        self._git_folders = baseline.git_folders
+        self._known_repositories = set(baseline.repositories)
 
     def undo(self) -> list[str]:
         """Renames and removes what is new. Returns sentences about that and about failures."""
@@ -66,18 +53,21 @@ class CommandCleanup:
         return notes
 
     def _git_links(self) -> Iterator[str]:
-        left = {path for each in self._git_folders for path in unusual_in(each)}
-        yield from remove_unusual(left - self._unusual)
+        for folder in self._git_folders:
+            known = self._before.unusual[folder]
+            found = unusual_in(folder)
+            yield from remove_unusual({p for p in found if entry_identity(p) != known.get(p)})
 
     def _new_protected(self) -> Iterator[str]:
-        for folder in self._folders:
+        folders = self._before.folders
+        for folder in folders:
             make_accessible(os.path.join(self._root, folder).rstrip("/"))
-        for path in protected_in(self._root, self._folders, self._guards):
-            if identity(self._root, path) not in self._known:
+        for path in protected_in(self._root, folders, self._guards):
+            if identity(self._root, path) != self._before.protected.get(path):
                 yield self._set_aside(path)
 
     def _changed_links(self) -> Iterator[str]:
-        for path, before in self._links.items():
+        for path, before in self._before.links.items():
             if identity(self._root, path) not in ((), before):
                 yield self._set_aside(path)
 
@@ -89,12 +79,15 @@ class CommandCleanup:
                 yield self._set_aside(path)
             elif whole not in self._git_folders:  # it is new, or was moved
                 yield from remove_unusual(unusual_in(whole))
+        for path in found.large_ignore_files:
+            if path not in self._before.large_ignore_files:
+                yield self._set_aside(path, "make ignore files that git needs too much memory for")
         if not found.is_complete:
             yield from self._unsearched(found.paths)
 
     def _unsearched(self, found: Sequence[str]) -> Iterator[str]:
         """Renames new repositories that git enters from one of those that are known."""
-        if self._was_complete:
+        if self._before.is_complete:
             yield f"Not all folders were searched. {TOO_MANY_FOLDERS}"
         known = set(found)
         new = [os.path.join(self._root, path) for path in found]
@@ -114,7 +107,7 @@ class CommandCleanup:
     def _is_known(self, path: str) -> bool:
         return identity(self._root, path) in self._known_repositories
 
-    def _set_aside(self, path: str) -> str:
+    def _set_aside(self, path: str, must_not: str = "make protected files") -> str:
         try:
             old, new = set_aside(self._root, path)
         except OSError as error:
@@ -122,7 +115,7 @@ class CommandCleanup:
                 f"Could not rename {path} ({error.strerror}), which commands in the sandbox may "
                 "not make. Tell the user to look at it before they use it."
             )
-        return f"Renamed {old} to {new}: commands in the sandbox may not make protected files."
+        return f"Renamed {old} to {new}: commands in the sandbox may not {must_not}."
 
 
 def _may_exist(path: str) -> bool:

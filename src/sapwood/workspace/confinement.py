@@ -18,10 +18,24 @@ from msgspec import Struct, structs
 
 from sapwood.private_files import replace_file, slug
 from sapwood.workspace.checkpoints.git_command import GitError
+from sapwood.workspace.command_baseline import (
+    Baseline,
+    baseline_now,
+    forget_baseline,
+    joined,
+    keep_baseline,
+    kept_baseline,
+)
 from sapwood.workspace.command_cleanup import CommandCleanup
+from sapwood.workspace.command_group import CommandGroup, command_group
 from sapwood.workspace.git_folder import GitFolder, find_git_folder, git_change
 from sapwood.workspace.git_folder_guards import linked_hooks, read_only_in, require_no_links
-from sapwood.workspace.mount_points import MountPoint, mount_points
+from sapwood.workspace.interrupted_commands import (
+    take_notes,
+    undo_interrupted,
+    undone_after_a_crash,
+)
+from sapwood.workspace.mount_points import MountPoint, make_mount_points, remove_mount_points
 from sapwood.workspace.nested_repositories import (
     TOO_MANY_FOLDERS,
     NestedRepositories,
@@ -130,38 +144,72 @@ class Confinement:
     ) -> Generator[Confined]:
         """A command that runs in a folder of a workspace. Raises `ToolError` if that cannot be."""
         root = place.root
-        # Another command that ends meanwhile may replace them.
-        facts, finder = self._searched(root)
-        nested = _nested(facts, finder)
-        repositories = _repositories_of(facts, nested)
-        points = _read_only(root, facts.git, repositories) if "protected" not in needs else []
-        require_no_links(points)
-        sandbox = structs.replace(self.sandbox, network=self.has_network(needs))
         state = state_of(self.sandbox.state_folder, root)
         notes: list[str] = []
-        with mount_points(state, points) as ready:
-            access: dict[str, Access] = {each.folder: "write" for each in repositories}
-            access |= dict.fromkeys(ready, "read")
-            if "protected" in needs:
-                with _opened(sandbox, arguments, place, access) as command:
-                    yield Confined(command, notes)
-                return
-            access |= _with_worktrees(repositories)
-            folders = sorted({"", *map(os.path.dirname, facts.protected)})
-            protected = {*facts.protected, *protected_in(root, folders, self._guards)}
-            links = [link for each in repositories for link in linked_hooks(each.folder)]
-            links += links_below(root, sorted(protected))
-            protected |= set(nested)
-            git_folders = _with_worktree_of_index(facts, repositories)
-            cleanup = CommandCleanup(
-                root, self._guards, folders, links, git_folders, finder, nested
-            )
-            access |= dict.fromkeys(_protected_paths(root, protected, links, git_folders), "read")
-            try:
-                with _opened(sandbox, arguments, place, access) as command:
-                    yield Confined(command, notes)
-            finally:
-                notes += cleanup.undo()
+        with command_group(state) as group, ExitStack() as opened:
+            with group.changing() as is_alone:
+                if is_alone:
+                    undo_interrupted(state, self._guards)
+                # Another command that ends meanwhile may replace them.
+                facts, finder = self._searched(root)
+                nested = _nested(facts, finder)
+                repositories = _repositories_of(facts, nested)
+                access: dict[str, Access] = {each.folder: "write" for each in repositories}
+                if "protected" not in needs:
+                    points = _read_only(root, facts.git, repositories)
+                    require_no_links(points)
+                    access |= dict.fromkeys(make_mount_points(state, points), "read")
+                    access |= _with_worktrees(repositories)
+                    protected, baseline = self._baseline(state, facts, finder, nested, is_alone)
+                    access |= dict.fromkeys(protected, "read")
+                    opened.enter_context(undone_after_a_crash(state))
+                    opened.enter_context(self._undone(state, baseline, finder, group, notes))
+                    group.join()
+                notes += take_notes(state)
+            sandbox = structs.replace(self.sandbox, network=self.has_network(needs))
+            with _opened(sandbox, arguments, place, access) as command:
+                yield Confined(command, notes)
+
+    def _baseline(
+        self,
+        state: Path,
+        facts: WorkspaceFacts,
+        finder: NestedRepositories,
+        nested: Sequence[str],
+        is_alone: bool,
+    ) -> tuple[list[str], Baseline]:
+        """What is read-only, and what is compared afterwards, which is kept until then."""
+        root, repositories = facts.root, _repositories_of(facts, nested)
+        folders = sorted({"", *map(os.path.dirname, facts.protected)})
+        protected = {*facts.protected, *protected_in(root, folders, self._guards)}
+        links = [link for each in repositories for link in linked_hooks(each.folder)]
+        links += links_below(root, sorted(protected))
+        protected |= set(nested)
+        git_folders = _with_worktree_of_index(facts, repositories)
+        baseline = baseline_now(root, self._guards, folders, links, git_folders, finder, nested)
+        if not is_alone and (before := kept_baseline(state)) is not None:
+            baseline = joined(before, baseline, facts.git.folders)
+        keep_baseline(state, baseline)
+        return _protected_paths(root, protected, links, git_folders), baseline
+
+    @contextmanager
+    def _undone(
+        self,
+        state: Path,
+        baseline: Baseline,
+        finder: NestedRepositories,
+        group: CommandGroup,
+        notes: list[str],
+    ) -> Generator[None]:
+        """Undoes what commands made in the block, and adds sentences about that to the notes."""
+        try:
+            yield
+        finally:
+            with group.changing() as is_alone:
+                notes += CommandCleanup(baseline, self._guards, finder).undo()
+                if is_alone:
+                    forget_baseline(state)
+                    remove_mount_points(state)
 
     def _known(self, root: str) -> WorkspaceFacts:
         facts = self._facts.get(root)

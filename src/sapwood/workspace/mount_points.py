@@ -7,16 +7,15 @@ earlier would end the mount of another command. A list of them is kept in Sapwoo
 that the next command removes what a crash has left.
 """
 
-import fcntl
 import os
-from collections.abc import Generator, Iterable
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
-from sapwood.private_files import lock_held, release_lock, replace_file
+from sapwood.private_files import replace_file
 from sapwood.workspace.safe_paths import folder_handle
 
 
@@ -27,42 +26,12 @@ class MountPoint(Struct, frozen=True):
     content: str | None = None
 
 
-@contextmanager
-def mount_points(state: Path, wanted: Iterable[MountPoint]) -> Generator[list[str]]:
-    """Makes what is missing and yields the paths of all that exist then.
+def make_mount_points(state: Path, wanted: Iterable[MountPoint]) -> list[str]:
+    """Makes what is missing and returns the paths of all that exist then.
 
-    `state` is the stem of the files in which the list and the locks of this workspace are kept. A
-    place that this user cannot write is left out: a command cannot write there either.
+    `state` is the stem of the files about the workspace, and has the list. A place that this user
+    cannot write is left out: a command cannot write there either.
     """
-    state.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    changing = state.with_name(f"{state.name}.lock")
-    users = os.open(state.with_name(f"{state.name}.users"), os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        with lock_held(changing):
-            if _is_alone(users):
-                _remove_all(state)
-            fcntl.flock(users, fcntl.LOCK_SH)
-            ready = _make_all(state, wanted)
-        try:
-            yield ready
-        finally:
-            with lock_held(changing):
-                if _is_alone(users):
-                    _remove_all(state)
-    finally:
-        release_lock(users)
-
-
-def _is_alone(users: int) -> bool:
-    """Whether no other command of this workspace runs."""
-    try:
-        fcntl.flock(users, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-def _make_all(state: Path, wanted: Iterable[MountPoint]) -> list[str]:
     ready: list[str] = []
     made = list(_made(state))
     for point in wanted:
@@ -90,7 +59,8 @@ def _make(point: MountPoint) -> None:
             file.write(point.content)
 
 
-def _remove_all(state: Path) -> None:
+def remove_mount_points(state: Path) -> None:
+    """Removes all that were made. No command of the workspace may run."""
     for point in _made(state):
         with suppress(OSError):
             _remove(point)

@@ -1,5 +1,7 @@
 """The repositories further down in a workspace, and whether a command made one that runs programs.
 
+Also the ignore files that are too large: git reads each of them whole, whatever its size.
+
 Git runs in a repository further down when it looks at the one around it: `git status` at the top
 enters every folder that the index has as a repository. So a command that makes a repository with
 settings of its own makes the person's next `git status` run a program.
@@ -13,7 +15,7 @@ from threading import Lock
 
 from msgspec import Struct
 
-from sapwood.workspace.checkpoints.git_command import Git
+from sapwood.workspace.checkpoints.git_command import IGNORE_FILE, LARGEST_IGNORE_FILE, Git
 from sapwood.workspace.safe_paths import folder_handle, make_accessible
 
 MAX_FOLDERS = 200_000
@@ -39,10 +41,14 @@ _NAME_OTHERS = ("commondir", "config.worktree", "gitdir", "modules", "worktrees"
 
 
 class FoundRepositories(Struct, frozen=True):
-    """The paths of every `.git` from the workspace's folder on; `is_complete` if none is missed."""
+    """The paths of every `.git` from the workspace's folder on; `is_complete` if none is missed.
+
+    `large_ignore_files` are the paths of those that git cannot read without much memory.
+    """
 
     paths: tuple[str, ...]
     is_complete: bool
+    large_ignore_files: tuple[str, ...] = ()
 
 
 class NestedRepositories:
@@ -58,6 +64,7 @@ class NestedRepositories:
         self._lock = Lock()  # commands of one workspace may run at the same time
         self._seen: dict[str, tuple[int, int]] = {}
         self._found: dict[str, list[str]] = {}
+        self._ignore_files: set[str] = set()
         self._left: dict[str, None] = {}
         self._lost = False
         self.last: FoundRepositories | None = None
@@ -74,7 +81,8 @@ class NestedRepositories:
             self._left |= dict.fromkeys(folders[:MAX_FOLDERS])
             self._lost = self._lost or len(folders) > MAX_FOLDERS
             paths = tuple(path for paths in self._found.values() for path in paths)
-            self.last = FoundRepositories(paths, not self._left and not self._lost)
+            large = tuple(path for path in sorted(self._ignore_files) if _is_large(top, path))
+            self.last = FoundRepositories(paths, not self._left and not self._lost, large)
             return self.last
 
     def _changed(self, top: int) -> list[str]:
@@ -85,6 +93,8 @@ class NestedRepositories:
         """Notes what is in a folder; returns the folders in it that have not been looked at."""
         self._found.pop(folder, None)
         self._seen.pop(folder, None)
+        ignore_file = os.path.join(folder, IGNORE_FILE)
+        self._ignore_files.discard(ignore_file)
         state = _state(top, folder)
         try:
             listed = _listed(top, folder, os.path.join(self._root, folder))
@@ -96,6 +106,8 @@ class NestedRepositories:
         if state is None:
             return []
         self._seen[folder] = state
+        if (IGNORE_FILE, "file") in listed:
+            self._ignore_files.add(ignore_file)
         names = [
             name
             for name, kind in listed
@@ -163,6 +175,14 @@ def _kind(entry: os.DirEntry[str]) -> str:
     if entry.is_dir(follow_symlinks=False):
         return "folder"
     return "file" if entry.is_file(follow_symlinks=False) or entry.is_symlink() else "special"
+
+
+def _is_large(top: int, path: str) -> bool:
+    try:
+        status = os.stat(path, dir_fd=top, follow_symlinks=False)
+    except OSError:
+        return False
+    return stat.S_ISREG(status.st_mode) and status.st_size > LARGEST_IGNORE_FILE
 
 
 def _is_file(path: str) -> bool:

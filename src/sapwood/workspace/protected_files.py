@@ -17,6 +17,8 @@ _MAX_ENTRIES = 20_000
 """How many files and folders are looked at, those near the top first."""
 _MAX_LEVELS = 60
 
+Identity = tuple[str | int, ...]
+
 
 def find_protected(root: str, guards: PathGuards) -> list[str]:
     """What is protected in a workspace, as paths from its folder on; git folders are left out.
@@ -50,21 +52,29 @@ def protected_in(root: str, folders: Iterable[str], guards: PathGuards) -> list[
     ]
 
 
-def identity(root: str, path: str) -> tuple[object, ...]:
+def entry_identity(path: str) -> Identity:
+    """What tells an entry from another one: its number, or the text of a link; empty if none."""
+    try:
+        found = os.lstat(path)
+        if stat.S_ISLNK(found.st_mode):
+            return (os.readlink(path),)
+    except OSError:
+        return ()
+    return stat.S_IFMT(found.st_mode), found.st_dev, found.st_ino
+
+
+def identity(root: str, path: str) -> Identity:
     """What tells an entry from a later one at its place; empty if there is none.
 
     Nothing can be mounted in the place of a link, and a new one may get the number of the old. So
-    a link is known by its place, and by what it leads to in the end. Other entries are mounted
-    while a command runs, so no other gets their number.
+    a link is known by its place, and by what it leads to in the end. Other entries that were there
+    before are mounted while a command runs, so nothing else gets their number.
     """
     whole = os.path.join(root, path)
-    try:
-        found = os.lstat(whole)
-        if not stat.S_ISLNK(found.st_mode):
-            return found.st_dev, found.st_ino
-        text = os.readlink(whole)
-    except OSError:
-        return ()
+    entry = entry_identity(whole)
+    if len(entry) != 1:
+        return entry
+    [text] = entry
     end = real_path(whole)
     try:
         reached = os.stat(end)
@@ -124,7 +134,7 @@ def _first_link(root: str, path: str) -> str:
 def _is_protected(root: str, path: str, is_folder: bool, guards: PathGuards) -> bool:
     place = ResolvedPath(root, os.path.join(root, path), path)
     # Only for folders, whether git takes them for a repository or for hooks: that reads files.
-    against = guards.against_writing if is_folder else guards.against_writing_name
+    against = guards.against_writing_itself if is_folder else guards.against_writing_name
     return bool(against(place))
 
 

@@ -122,17 +122,11 @@ def open_parent(place: ResolvedPath, make: bool = False) -> Generator[tuple[int,
 @contextmanager
 def open_file(place: ResolvedPath) -> Generator[IO[bytes]]:
     """The file, for reading. Only a regular one: others may wait forever, or do things."""
-    with open_parent(place) as (folder, _), open_file_in(folder, place) as file:
-        yield file
-
-
-@contextmanager
-def open_file_in(folder: int, place: ResolvedPath) -> Generator[IO[bytes]]:
-    """The same in a folder that is open already: that of many files is opened only once."""
-    try:
-        descriptor = os.open(place.steps[-1], _FILE, dir_fd=folder)
-    except OSError as error:
-        raise _tool_error(place, error, folder) from error
+    with open_parent(place) as (folder, name):
+        try:
+            descriptor = os.open(name, _FILE, dir_fd=folder)
+        except OSError as error:
+            raise _tool_error(place, error, folder) from error
     kind = os.fstat(descriptor).st_mode
     if not stat.S_ISREG(kind):
         os.close(descriptor)

@@ -33,7 +33,20 @@ HOSTILE = (
     "two\nlines\n# three",
     "first\nSAPWOOD_END\ntouch x",
     "EOF\n'\n\"\n)",
+    "a\nSAPWOOD_END!`\ntouch x",
+    "a\nSAPWOOD_END\\! `\ntouch x\n!`touch x`",
 )
+CUT = (
+    "keep the parser:\n```py\ndef f(): ...\n```\nand the tests",
+    "notes ``` !`touch x` ```",
+    "notes\n```!\ntouch x\n```",
+)
+"""Words that end what Claude Code passes to a shell."""
+
+
+def with_words(text: str, words: str) -> str:
+    """The text of a command with words, as Claude Code 2.1.197 puts them into it."""
+    return text.replace("$ARGUMENTS", words.replace("```!", "``` \\!").replace("!`", "! `"))
 
 
 def typed_in(text: str) -> str:
@@ -125,20 +138,15 @@ def test_slash_commands_run_the_installed_sapwood_and_nothing_else(name: str) ->
     assert typed_in(shipped).startswith(f"sapwood context {name} ")
 
 
-@pytest.mark.parametrize("words", HOSTILE)
-@pytest.mark.parametrize("name", COMMANDS)
-def test_the_words_of_a_slash_command_reach_sapwood_as_they_are(
-    name: str, words: str, tmp_path: Path
-) -> None:
-    """Claude Code puts the words into the text, then has a shell run what is marked in it."""
+def run_by_the_program(name: str, words: str, folder: Path) -> tuple[list[str], str]:
+    """The arguments and the input of the one program that a slash command with words runs."""
     text = (PLUGIN / "commands" / f"{name}.md").read_text()
-    folder = tmp_path / "here"
     folder.mkdir()
     program = folder / "sapwood"
     program.write_text('#!/bin/sh\nprintf "%s|" "$@" >> arguments\ncat >> stdin\n')
     program.chmod(0o755)
     done = subprocess.run(
-        ["bash", "-c", typed_in(text.replace("$ARGUMENTS", words))],
+        ["bash", "-c", typed_in(with_words(text, words))],
         env={"PATH": f"{folder}:/usr/bin:/bin"},
         cwd=folder,
         stdin=subprocess.DEVNULL,
@@ -146,13 +154,35 @@ def test_the_words_of_a_slash_command_reach_sapwood_as_they_are(
         text=True,
         check=False,
     )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    given = (folder / "arguments").read_text().split("|")[:-1]
-    takes_words = "$ARGUMENTS" in text
-    wanted = ["context", name, *(["-"] * takes_words), *(["--later"] * (name != "mark"))]
-    assert given == wanted
-    assert (folder / "stdin").read_text() == (f"{words}\n" if takes_words else "")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert not done.stderr or "here-document" in done.stderr
     assert {each.name for each in folder.iterdir()} == {"sapwood", "arguments", "stdin"}
+    given = (folder / "arguments").read_text().split("|")[:-1]
+    return given, (folder / "stdin").read_text()
+
+
+@pytest.mark.parametrize("words", HOSTILE)
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_words_of_a_slash_command_reach_sapwood_as_they_are(
+    name: str, words: str, tmp_path: Path
+) -> None:
+    """Claude Code puts the words into the text, then has a shell run what is marked in it."""
+    given, stdin = run_by_the_program(name, words, tmp_path / "here")
+    takes_words = name not in ("undo", "redo")
+    reading = ["-", "--last-line", "END_OF_WORDS"] if takes_words else []
+    assert given == ["context", name, *reading, *(["--later"] * (name != "mark"))]
+    passed = words.replace("!`", "! `")
+    assert stdin == (f"{passed}\nEND_OF_WORDS\n" if takes_words else "")
+
+
+@pytest.mark.parametrize("words", CUT)
+@pytest.mark.parametrize("name", [each for each in COMMANDS if each not in ("undo", "redo")])
+def test_words_that_a_program_cuts_come_without_their_last_line_and_run_nothing(
+    name: str, words: str, tmp_path: Path
+) -> None:
+    given, stdin = run_by_the_program(name, words, tmp_path / "here")
+    assert given[2:5] == ["-", "--last-line", "END_OF_WORDS"]
+    assert "END_OF_WORDS" not in stdin
 
 
 @pytest.mark.parametrize(

@@ -178,6 +178,22 @@ async def test_an_empty_file_that_becomes_larger_than_memory_is_left_out_at_once
     assert held(tmp_path, files) == ["b"]
 
 
+@pytest.mark.parametrize("size", [2 << 30, 15 << 40], ids=["in memory", "larger than memory"])
+async def test_an_ignore_file_that_git_cannot_read_is_named(tmp_path: Path, size: int) -> None:
+    repository(tmp_path)
+    (tmp_path / "a").touch()
+    await saved(tmp_path)
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / ".gitignore").touch()
+    os.truncate(tmp_path / "sub" / ".gitignore", size)
+    found = await GitCheckpoints().save(Workspace(str(tmp_path)), AGENT)
+    assert isinstance(found, Unsaved)
+    assert "sub/.gitignore" in found.reason
+    assert "Delete it or make it smaller." in found.reason
+    (tmp_path / "sub" / ".gitignore").unlink()
+    assert held(tmp_path, await saved(tmp_path)) == ["a"]
+
+
 async def test_too_much_at_once_is_not_saved_at_all(tmp_path: Path) -> None:
     repository(tmp_path)
     for name in "abc":

@@ -185,10 +185,11 @@ def _command(row: _Session, path: str) -> click.Command:
         place: str | tuple[str, ...] | None = None,
         keep: int | None = None,
         results: bool = False,
+        last_line: str = "",
         **given: Any,
     ) -> Exit:
         typed = " ".join(place) if isinstance(place, tuple) else place or ""
-        typed = _from_stdin() if typed == "-" else typed
+        typed = _from_stdin(last_line) if typed == "-" else typed
         words = f"--keep {keep} {typed}".rstrip() if keep else typed
         words = f"--results {words}" if results else words
         return run_session_command(
@@ -205,6 +206,7 @@ def _command(row: _Session, path: str) -> click.Command:
                 nargs=-1 if row.repeats else 1,
             )
         )
+        parameters.append(click.Option(["--last-line"], default="", hidden=True))
     if row.keeps:
         keep = click.Option(
             ["--keep"], type=click.IntRange(0), metavar="N", help="Keep the last N turns."
@@ -226,11 +228,21 @@ def _command(row: _Session, path: str) -> click.Command:
     )
 
 
-def _from_stdin() -> str:
-    """The arguments as a program pipes them in: a shell would read the user's words as its own."""
+def _from_stdin(last_line: str) -> str:
+    """The arguments as a program pipes them in: a shell would read the user's words as its own.
+
+    A program may cut what it pipes in, so `last_line` is what it put behind the words. Raises
+    `click.UsageError` if it is not there.
+    """
     from sapwood.cli.console import piped_text
 
-    return (piped_text() or "").strip()
+    words, _, last = ("\n" + (piped_text() or "").strip()).rpartition("\n")
+    if last_line and last != last_line:
+        raise click.UsageError(
+            "The program did not pass your words to their end, because they contain ```. Nothing "
+            "was changed. Type them again without ```."
+        )
+    return words.strip() if last_line else f"{words}\n{last}".strip()
 
 
 def run_session_command(

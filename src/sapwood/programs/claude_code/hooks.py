@@ -8,7 +8,7 @@ from sapwood.programs.program import ProgramHooks, number_in
 
 _VARIABLE = "CLAUDE_CODE_AUTO_COMPACT_WINDOW"
 _WINDOW, _ENABLED = "autoCompactWindow", "autoCompactEnabled"
-_SET = re.compile(rb'"autoCompactWindow"\s*:\s*([0-9]+)')
+_SET = re.compile(rb'"autoCompactWindow"\s*:\s*([1-9][0-9]{0,11})(?!\w)')
 _RESERVE = 33_000
 """Claude Code compacts this many tokens before the end of the window that its user set."""
 _SMALLEST, _LARGEST = 100_000, 1_000_000

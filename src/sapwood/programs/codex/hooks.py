@@ -8,7 +8,9 @@ from typing import Any
 from sapwood.programs.codex.program import PROGRAM
 from sapwood.programs.program import HookTrust, ProgramHooks, number_in
 
-_LIMIT = re.compile(rb"^\s*model_auto_compact_token_limit\s*=\s*([0-9_]+)", re.MULTILINE)
+_LIMIT = re.compile(
+    rb"^\s*model_auto_compact_token_limit\s*=\s*([1-9](?:_?[0-9]){0,11})(?!\w)", re.MULTILINE
+)
 _SECONDS = 10.0
 
 

@@ -73,7 +73,9 @@ def _command_with_path(shipped: bytes, command: Sequence[str]) -> bytes:
     """A slash command that runs this Sapwood, which is also what it is allowed to run.
 
     The words that its user typed stand in a here-document: what a program puts into a line of a
-    shell would be run as a part of it.
+    shell would be run as a part of it. They cannot end it: its mark has an exclamation mark before
+    a backtick, and Claude Code puts a space between these in words. Three backticks end all that
+    the shell gets, which Sapwood notices by the last line that is missing then.
     """
     here = shlex.join(command).encode()
     for before in (b"!`", b"```!\n", b"Bash("):

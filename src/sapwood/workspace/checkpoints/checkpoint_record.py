@@ -8,7 +8,9 @@ The folders of a workspace as a checkpoint sees them: links, nested repositories
 
 import os
 import stat
-from collections.abc import Container, Iterable, Mapping
+from collections import deque
+from collections.abc import Container, Iterable, Iterator, Mapping
+from contextlib import suppress
 from hashlib import sha256
 from typing import get_args
 from urllib.parse import quote_from_bytes, unquote_to_bytes
@@ -16,7 +18,7 @@ from urllib.parse import quote_from_bytes, unquote_to_bytes
 from msgspec import Struct
 
 from sapwood.core.checkpoint import Why
-from sapwood.workspace.checkpoints.git_command import Git
+from sapwood.workspace.checkpoints.git_command import IGNORE_FILE, LARGEST_IGNORE_FILE, Git
 
 FILE, PROGRAM, FOLDER = 0o644, 0o755, 0o755
 """The permissions that are not recorded: git tells files from programs by itself."""
@@ -194,19 +196,37 @@ def _unknown(folder: bytes, known: Container[bytes]) -> list[bytes]:
     return found[::-1]
 
 
+def large_ignore_files(root: str) -> list[bytes]:
+    """The ignore files below `root` that are too large for git."""
+    top = os.fsencode(root)
+    found: list[bytes] = []
+    for folder in _folders(top, []):
+        path = os.path.join(folder, os.fsencode(IGNORE_FILE))
+        with suppress(OSError):
+            state = os.lstat(path)
+            if stat.S_ISREG(state.st_mode) and state.st_size > LARGEST_IGNORE_FILE:
+                found.append(os.path.relpath(path, top))
+    return found
+
+
 def unreadable_folders(root: str) -> list[bytes]:
     """The folders below `root` whose files cannot be listed, with a slash at the end."""
     top = os.fsencode(root)
-    found: list[bytes] = []
+    unreadable: list[bytes] = []
+    deque(_folders(top, unreadable), 0)
+    return [os.path.relpath(folder, top) + b"/" for folder in unreadable if folder != top]
+
+
+def _folders(top: bytes, unreadable: list[bytes]) -> Iterator[bytes]:
+    """A folder and those below it, except git's. Adds those whose files cannot be listed."""
     folders = [top]
     while folders:  # not os.walk, which calls itself for each level
         folder = folders.pop()
+        yield folder
         try:
             with os.scandir(folder) as entries:
                 below = [each for each in entries if each.is_dir(follow_symlinks=False)]
         except OSError:
-            if folder != top:
-                found.append(os.path.relpath(folder, top) + b"/")
+            unreadable.append(folder)
             continue
         folders += (each.path for each in below if each.name != b".git")
-    return found

@@ -18,6 +18,7 @@ from sapwood.workspace.checkpoints.checkpoint_record import (
     FILE,
     PROGRAM,
     Folders,
+    large_ignore_files,
     message_of,
     state_of,
     unreadable_folders,
@@ -27,7 +28,12 @@ from sapwood.workspace.checkpoints.checkpoint_store import (
     ref_of,
     reset_store,
 )
-from sapwood.workspace.checkpoints.git_command import Git, GitError, GitTimeout
+from sapwood.workspace.checkpoints.git_command import (
+    LARGEST_IGNORE_FILE,
+    Git,
+    GitError,
+    GitTimeout,
+)
 from sapwood.workspace.tool_output import byte_size
 
 _MAX_NAMED = 4 * SHOWN
@@ -38,6 +44,8 @@ _EMPTY = re.compile(
     rb"473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813) \d\t([^\0]+)"
 )
 """An entry of the index with an empty file, by SHA-1 or SHA-256."""
+_MEMORY = {"GIT_ALLOC_LIMIT": "1g"}
+"""The most that git allocates at once. It reads an ignore file of any size into memory."""
 _IDENTITY = {
     f"GIT_{role}_{what}": value
     for role in ("AUTHOR", "COMMITTER")
@@ -87,6 +95,11 @@ def save(store: CheckpointStore, agent: AgentId, limits: CheckpointLimits) -> Sa
     except GitTimeout:
         raise
     except GitError:
+        if large := large_ignore_files(store.root):
+            return Unsaved(
+                f"Git reads all of {large[0].decode(errors='replace')}, which has more than "
+                f"{byte_size(LARGEST_IGNORE_FILE)}. Delete it or make it smaller."
+            )
         reset_store(store)
         return _save(store, agent, limits)
 
@@ -154,7 +167,8 @@ def _sorted(store: CheckpointStore, git: Git, folders: Folders, limits: Checkpoi
 def _statuses(store: CheckpointStore, git: Git) -> tuple[dict[bytes, bytes], bytes]:
     """Git's status of every path below the root, and its warnings."""
     options = ("--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignored=matching")
-    output, warnings = git.run_with_warnings("status", *options, "--", ".")
+    limited = Git(git.folder, git.environment | _MEMORY)
+    output, warnings = limited.run_with_warnings("status", *options, "--", ".")
     start = os.fsencode(store.prefix)
     found = {each[3:].removeprefix(start): each[:2] for each in output.split(b"\0") if each}
     return found, warnings

@@ -26,6 +26,10 @@ _FIXED = {
 _OPTIONS = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
 _TIMEOUT = 120.0
 
+IGNORE_FILE = ".gitignore"
+LARGEST_IGNORE_FILE = 1_000_000
+"""Git reads each ignore file whole into memory, before it looks at sizes."""
+
 
 class GitError(Exception):
     """Git failed; the message is the line in which it says why."""

@@ -3,7 +3,8 @@
 Such a file makes a program run something (a hook of git, a start-up file of a shell, the settings
 of an agent), holds the rules themselves, or is private. Whoever may write 'all files' is not meant
 to write these. `guarded_files.py` has the names; this module judges a place by its name, by where
-it is, by its content, and by the other names of the same file (hard links).
+it is, by its content, by the other names of the same file (hard links), and by the protected links
+that lead to it.
 """
 
 import glob
@@ -11,7 +12,8 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 from sapwood.workspace.permissions.git_checkout import checkout_operands
@@ -44,6 +46,8 @@ _MAX_LISTED = 20_000
 _MAX_LEVELS = 200
 _SYSTEM = ("/usr/", "/bin/", "/lib/", "/lib64/", "/opt/", "/nix/store/")
 """Where programs and libraries are: links to them are in every environment of Python."""
+_TARGETS_SECONDS = 1.0
+"""How long the targets of links are used again: a command line has many words."""
 _INODES_SECONDS = 1.0
 """How long the list of private files that exist is used again: a search looks at many files."""
 
@@ -60,9 +64,14 @@ class PathGuards:
         self._keys = real_path(keys) if keys else ""
         self._home = real_path(home or os.path.expanduser("~"))
         self._inodes: tuple[float, frozenset[tuple[int, int]] | None] = (float("-inf"), None)
+        self._targets: tuple[float, str, Mapping[str, str]] = (float("-inf"), "", {})
 
     def against_writing(self, place: ResolvedPath) -> str:
         """Why writing here needs a rule for exactly this path; '' if it does not."""
+        return self.against_writing_itself(place) or self._by_link(place)
+
+    def against_writing_itself(self, place: ResolvedPath) -> str:
+        """The same without the links of the workspace that lead here."""
         return self.against_writing_name(place) or _by_repository(place) or _by_hooks_path(place)
 
     def against_writing_name(self, place: ResolvedPath) -> str:
@@ -172,14 +181,38 @@ class PathGuards:
 
     def _by_home(self, place: ResolvedPath) -> str:
         """Whether it is in a hidden folder at the top of the home folder, or is such a file."""
-        if not _is_in(place.real, self._home):
-            return ""
-        top = os.path.relpath(place.real, self._home).split("/")[0]
-        if not top.startswith(".") or top == "." or _is_in(place.root, f"{self._home}/{top}"):
+        if not any(self._is_hidden(path, place.root) for path in (place.real, _typed(place))):
             return ""
         return _sentence(
             place, "programs read their settings from hidden files in your home directory"
         )
+
+    def _is_hidden(self, path: str, root: str) -> bool:
+        if not _is_in(path, self._home):
+            return False
+        top = os.path.relpath(path, self._home).split("/")[0]
+        return top.startswith(".") and top != "." and not _is_in(root, f"{self._home}/{top}")
+
+    def _by_link(self, place: ResolvedPath) -> str:
+        """Whether a protected link of the workspace leads here, or to a folder around it."""
+        if not place.is_inside:
+            return ""
+        now = time.monotonic()
+        if self._targets[1] != place.root or now - self._targets[0] > _TARGETS_SECONDS:
+            self._targets = (now, place.root, self._link_targets(place.root))
+        targets = self._targets[2]
+        found = next((link for to, link in targets.items() if _is_in(place.real, to)), "")
+        return _sentence(place, f"the protected {found} is a link to it") if found else ""
+
+    def _link_targets(self, root: str) -> dict[str, str]:
+        """Where the protected links of a workspace lead to in it, each with its link."""
+        targets: dict[str, str] = {}
+        for path in _links_in(root):
+            real = real_path(os.path.join(root, path))
+            place = ResolvedPath(root, real, path)
+            if place.is_inside and real != root and self.against_writing_name(place):
+                targets.setdefault(real, path)
+        return targets
 
     def _is_link_to_private(self, path: str) -> bool:
         """Whether the file has another name, which is that of a private file."""
@@ -240,8 +273,32 @@ def _files_in(place: str, depth: int) -> Iterator[os.stat_result]:
         yield from _files_in(path, depth - 1)
 
 
+def _typed(place: ResolvedPath) -> str:
+    """The path as it was given, absolute, with its links: one of them may be protected."""
+    return os.path.normpath(os.path.join(place.root, os.path.expanduser(place.given)))
+
+
+def _links_in(root: str) -> Iterator[str]:
+    """The links of a workspace and among its hooks, those near the top first, but not all."""
+    folders, count = deque(["", ".git/hooks"]), 0
+    while folders and count < _MAX_LISTED:
+        folder = folders.popleft()
+        try:
+            with os.scandir(os.path.join(root, folder)) as entries:
+                found = [(each.name, each.is_symlink(), each.is_dir()) for each in entries]
+        except OSError:
+            continue
+        count += len(found)
+        for name, is_link, is_folder in found:
+            path = os.path.join(folder, name)
+            if is_link:
+                yield path
+            elif is_folder and name != ".git" and path.count("/") < _MAX_LEVELS:
+                folders.append(path)
+
+
 def _by_name(place: ResolvedPath) -> str:
-    typed = os.path.relpath(os.path.join(place.root, place.given), place.root)
+    typed = os.path.relpath(_typed(place), place.root)
     why = why_runs_programs(place.shown) or why_runs_programs(typed)  # it may be a link
     if not why and place.is_inside:
         # The workspace itself may be in such a folder: a worktree in .claude is an ordinary one.

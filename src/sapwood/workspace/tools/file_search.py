@@ -5,16 +5,14 @@ effect whether ripgrep searches, or Python where ripgrep is not installed. Each 
 following a symlink: a command that runs meanwhile may have put one in its place.
 """
 
-import errno
 import os
 import re
+import resource
 import shutil
 import sys
 import time
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import groupby
 
 import msgspec
 from msgspec import Struct, structs
@@ -23,21 +21,16 @@ from sapwood.core.plural import counted
 from sapwood.workspace.file_walk import FolderEntry, ShouldStop, walk
 from sapwood.workspace.globs import glob_regex
 from sapwood.workspace.programs import ProgramResult, run_program
-from sapwood.workspace.safe_paths import (
-    ResolvedPath,
-    is_folder,
-    open_file,
-    open_file_in,
-    open_parent,
-)
+from sapwood.workspace.safe_paths import ResolvedPath, is_folder, open_file, open_folder
 from sapwood.workspace.thread_context import in_threads
 from sapwood.workspace.tool_output import MAX_RESULT_BYTES, ToolError, truncate
+from sapwood.workspace.tools import file_opener
 from sapwood.workspace.tools.python_search import SearchTask
 from sapwood.workspace.tools.tool_arguments import SearchFiles
 
 _MAX_PATHS = 20_000
 _TIMEOUT = 60
-_MAX_FILES = 250
+_MAX_FILES = 1_000
 """How many files one call of ripgrep gets, which are all open: systems limit open files."""
 _RIPGREP = (
     "--no-config --no-ignore --hidden --no-heading --with-filename --line-number --color=never "
@@ -47,7 +40,6 @@ _BINARY = re.compile(r"^.*: binary file matches \(found .*\)\n?", re.MULTILINE)
 """What ripgrep prints for a file that is not text; `read_file` could not show it either."""
 _HANDLE = re.compile(r"^/dev/fd/(\d{1,9})(?=[:-])", re.MULTILINE)
 """The name of a file at the beginning of each line of ripgrep."""
-_OUT_OF_HANDLES = (errno.EMFILE, errno.ENFILE)
 
 
 def list_files(place: ResolvedPath, glob: str, depth: int, ignored: bool, stop: ShouldStop) -> str:
@@ -119,7 +111,7 @@ async def search_files(
     Raises `ToolError` if the pattern is invalid or the search fails.
     """
     ripgrep = shutil.which("rg", path=environment.get("PATH"))
-    size = _MAX_FILES if ripgrep else len(selected.files)
+    size = _files_at_once() if ripgrep else len(selected.files)
     search = partial(_ripgrep, ripgrep) if ripgrep else _python
     found: list[str] = []
     space_left = MAX_RESULT_BYTES
@@ -160,26 +152,27 @@ async def _ripgrep(
     seconds: float,
     space_left: int,
 ) -> tuple[ProgramResult, int]:
-    """Has ripgrep search files that are opened here, because it would follow links in paths.
+    """Has ripgrep search files that are open already, because it would follow links in paths.
 
     Returns also how much of the space was used.
     """
     options = [*_RIPGREP, f"--context={wanted.context}", "--regexp", wanted.pattern]
     if wanted.ignore_case:
         options.append("--ignore-case")
-    async with in_threads(_opened(place.root, files)) as names:
+    async with in_threads(open_folder(ResolvedPath(place.top, place.top, "."))) as folder:
+        opener = [sys.executable, "-I", "-S", file_opener.__file__, str(folder)]
         result = await run_program(
-            # Without a file it would search the folder; with none it still judges the pattern.
-            [program, *options, "--", *([f"/dev/fd/{each}" for each in names] or [os.devnull])],
+            [*opener, program, *options, "--"],
             folder=place.root,
             environment=environment,
             seconds=seconds,
+            stdin=b"".join(os.fsencode(file.lstrip("/")) + b"\0" for file in files),
             max_bytes=space_left,
-            handles=names,
+            handles=(folder,),
         )
-    if result.status == 2 and result.errors:
+    if result.status == file_opener.FAILED and result.errors:
         raise ToolError(f"The search failed: {result.errors.strip()[:1_000]}")
-    output = _named(result.output, names, space_left)
+    output = _named(result.output, dict(enumerate(files, file_opener.FIRST)), space_left)
     return structs.replace(result, output=output), max(len(result.output), len(output))
 
 
@@ -197,34 +190,11 @@ def _named(output: str, names: Mapping[int, str], space_left: int) -> str:
     return "".join([*pieces, output[at:]])
 
 
-@contextmanager
-def _opened(root: str, files: Sequence[str]) -> Generator[dict[int, str]]:
-    """The descriptors of files with their names. What was deleted or became a link is left out.
-
-    Raises `ToolError` if the system opens no more files.
-    """
-    names: dict[int, str] = {}
-    places = [ResolvedPath(root, os.path.join(root, file), file) for file in files]
-    with ExitStack() as opened:
-        for _, group in groupby(places, lambda place: os.path.dirname(place.real)):
-            together = list(group)
-            with _unless_gone(), open_parent(together[0]) as (folder, _):
-                for place in together:
-                    with _unless_gone():
-                        file = opened.enter_context(open_file_in(folder, place))
-                        names[file.fileno()] = place.given
-        yield names
-
-
-@contextmanager
-def _unless_gone() -> Generator[None]:
-    """Goes on without what cannot be opened. Raises `ToolError` if too many files are open."""
-    try:
-        yield
-    except (ToolError, OSError) as error:
-        cause = error if isinstance(error, OSError) else error.__cause__
-        if isinstance(cause, OSError) and cause.errno in _OUT_OF_HANDLES:
-            raise ToolError(f"The search failed: {cause.strerror}. Try again.") from cause
+def _files_at_once() -> int:
+    """How many files one call of ripgrep can have open here."""
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    most = _MAX_FILES + file_opener.FIRST + file_opener.SPARE
+    return _MAX_FILES if hard == resource.RLIM_INFINITY else _MAX_FILES - max(0, most - hard)
 
 
 async def _python(
