@@ -7,11 +7,14 @@ import pytest
 
 import sapwood
 from sapwood import Agent, Sapwood
+from sapwood.app.conversation_service import offline_service
 from sapwood.app.removal import archive_agent, restore_agent
-from sapwood.core.erasure import ERASED
+from sapwood.config.config_file import Config
+from sapwood.core.erasure import ARCHIVE, ERASED
 from sapwood.core.errors import LogError, RefusedError
-from sapwood.core.events import Recorded
+from sapwood.core.events import SYSTEM, Recorded
 from sapwood.core.ids import AgentId, Space
+from sapwood.core.tags import Tags, entries_of
 from sapwood.lifecycle.archive import archive_address, read_archive
 from sapwood.lifecycle.erasable_log import erasable
 from sapwood.lifecycle.retention import RetentionRule, add_hold, idle_conversations
@@ -212,3 +215,52 @@ async def test_a_rule_finds_what_is_idle_by_label_and_age() -> None:
         await add_hold(log, space, "agent", child.agent, by="human:judge")
         [held] = await idle_conversations(log, space, RetentionRule(days=0, owner="user-42"))
         assert held.held
+
+
+async def test_an_address_that_a_user_wrote_is_refused(tmp_path: Path) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        with pytest.raises(RefusedError, match="belongs to Sapwood"):
+            await db.start(metadata={ARCHIVE: "file:///victim"})
+        agent = await _conversation(db)
+        with pytest.raises(RefusedError, match="belongs to Sapwood"):
+            await agent.label(metadata={ARCHIVE: "file:///victim"})
+        await archive_agent(db.connection, agent.id, f"file://{tmp_path}", by="human")
+        with pytest.raises(RefusedError, match="belongs to Sapwood"):
+            await agent.label(metadata={ARCHIVE: ""})
+        await restore_agent(db.connection, agent.id, by="human")
+
+
+async def _written_by_an_earlier_version(db: Sapwood, name: str, address: str) -> Agent:
+    tags = Tags(metadata=entries_of({ARCHIVE: address}))
+    service = offline_service(db.connection, Config())
+    return await db.get(await service.start(agent=AgentId(name), tags=tags, actor=SYSTEM))
+
+
+async def test_an_address_of_another_space_is_neither_read_nor_deleted(tmp_path: Path) -> None:
+    async with sapwood.open(tmp_path / "log.db", space="tenant-a") as db:
+        agent, thief = await _conversation(db), db.space("tenant-b")
+        archived = await archive_agent(db.connection, agent.id, f"file://{tmp_path}", by="human")
+        stub = await _written_by_an_earlier_version(thief, agent.id, archived.address)
+        with pytest.raises(LogError, match="not archived"):
+            await thief.restore(stub.id)
+        await stub.erase()
+        await restore_agent(db.connection, agent.id, by="human")
+
+
+@pytest.mark.parametrize("name", ["photo.jpg", "local/heron-photo.jpg", "local/heron"])
+async def test_a_file_that_is_no_archive_is_not_deleted(name: str, tmp_path: Path) -> None:
+    file = tmp_path / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("a picture")
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await _written_by_an_earlier_version(db, "heron", f"file://{file}")
+        await agent.erase()
+        assert file.exists()
+
+
+async def test_an_address_that_cannot_be_read_does_not_forbid_an_erasure(tmp_path: Path) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        await db.start(owner="ada")
+        await _written_by_an_earlier_version(db, "x", "x")
+        assert (await db.erase_space()).agents == 2
+        assert await db.agents() == []

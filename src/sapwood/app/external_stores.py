@@ -39,19 +39,22 @@ class _Archives:
 
     async def senders(self, space: Space, agent: AgentId) -> Senders:
         """The agents of the conversation of which this one is the stub. Raises `LogError`."""
-        from sapwood.lifecycle.archive import archive_address, read_senders
+        from sapwood.lifecycle.archive import archive_address, is_archive_of, read_senders
 
         summary = await self._log.summary(space, agent)
         address = archive_address(summary) if summary is not None else ""
-        return await read_senders(self._log, space, address) if address else {}
+        if not is_archive_of(address, space, agent):
+            return {}
+        return await read_senders(self._log, space, address)
 
 
 async def _erase_archives(space: Space, item: ErasureItem) -> None:
     if item.outside.archives:
-        from sapwood.lifecycle.archive import delete_object
+        from sapwood.lifecycle.archive import delete_object, is_archive_of
 
         for address in item.outside.archives:
-            await delete_object(address)
+            if is_archive_of(address, space, item.agent):
+                await delete_object(address)
 
 
 async def _erase_checkpoints(space: Space, item: ErasureItem) -> None:

@@ -27,7 +27,12 @@ from sapwood.core.log_values import AgentSummary
 from sapwood.core.refusals import ConversationInUse, Refusal
 from sapwood.core.settings import Settings
 from sapwood.core.tags import Tags, entries_of
-from sapwood.lifecycle.archive import archive_address, archive_conversation, restore_conversation
+from sapwood.lifecycle.archive import (
+    archive_address,
+    archive_conversation,
+    is_archive_of,
+    restore_conversation,
+)
 from sapwood.lifecycle.erasable_log import LeaderLock, erasable
 from sapwood.lifecycle.erasure import Eraser, is_erased, read_erased
 from sapwood.lifecycle.retention import IdleConversation, RetentionRule, find_idle
@@ -252,6 +257,7 @@ async def archive_agent(
         settings=Settings(summary.model),
         agent=root,
         tags=Tags(tags.owner, tags.labels, entries_of({**kept, ARCHIVE: archived.address})),
+        actor=SYSTEM,
     )
     note = f"This conversation is in an archive: {archived.address}"
     await service.dispatch(RecordTurn(root, (Text(words or note),), ()), SYSTEM)
@@ -271,7 +277,7 @@ async def restore_agent(
     if stub is not None:
         summary = await log.summary(space, stub)
         address = archive_address(summary) if summary is not None else ""
-        if not address:
+        if not is_archive_of(address, space, stub):
             raise LogError(f"'{stub}' is not archived. Nothing was changed.")
     agents = await restore_conversation(log, space, stub, address, by=by)
     if stub is not None:

@@ -14,6 +14,7 @@ Encrypts the archive of a conversation with the key of its space, if the space h
 
 import gzip
 import hashlib
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from urllib.parse import quote
@@ -40,6 +41,9 @@ if TYPE_CHECKING:
 
 _MAX_WORDS = 2_000
 """Characters of prompts that a stub keeps for search."""
+
+_OBJECT_NAME = re.compile(r"[0-9a-z]{12,}\.jsonl\.gz")
+"""What follows the id of the agent in the name of its object."""
 
 _MISSING = "Archives need a package that is not installed. Type: pip install 'sapwood[archive]'"
 
@@ -68,6 +72,27 @@ def archive_address(summary: AgentSummary) -> str:
     if summary.tags is None:
         return ""
     return next((each.value for each in summary.tags.metadata if each.name == ARCHIVE), "")
+
+
+def is_archive_of(address: str, space: Space, agent: AgentId) -> bool:
+    """Whether this is the address of an object that was made of this agent of this space.
+
+    Earlier versions let users write the entry of the metadata that has the address. An object of
+    another agent, or any other file, is neither read nor deleted.
+
+    >>> address = "s3://bucket/old/team/a1-4cfa198d2bff4ecc.jsonl.gz"
+    >>> is_archive_of(address, Space("team"), AgentId("a1"))
+    True
+    >>> is_archive_of(address, Space("home"), AgentId("a1"))
+    False
+    """
+    place, _, name = address.rpartition("/")
+    begin = f"{quote(agent, safe='')}-"
+    return (
+        place.endswith(f"/{quote(space, safe='')}")
+        and name.startswith(begin)
+        and _OBJECT_NAME.fullmatch(name.removeprefix(begin)) is not None
+    )
 
 
 CloseConversation = Callable[[Sequence[AgentSummary]], Awaitable[bool]]

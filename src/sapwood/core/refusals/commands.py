@@ -181,6 +181,16 @@ class BadSetting(Refusal, frozen=True):
     says = "Setting '{name}' must be {rule}. Nothing was changed."
 
 
+class ReservedName(Refusal, frozen=True):
+    """An entry of the metadata has a name that only Sapwood itself uses."""
+
+    name: str
+    says = (
+        "The metadata '{name}' belongs to Sapwood. Nothing was changed. Choose a name that does "
+        "not begin with 'sapwood.'."
+    )
+
+
 class BadValue(Refusal, frozen=True):
     """A value has a type or a size that cannot be stored.
 
