@@ -1,7 +1,9 @@
 """Archives: a conversation moves to object storage and comes back as it was."""
 
+import asyncio
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -264,3 +266,185 @@ async def test_an_address_that_cannot_be_read_does_not_forbid_an_erasure(tmp_pat
         await _written_by_an_earlier_version(db, "x", "x")
         assert (await db.erase_space()).agents == 2
         assert await db.agents() == []
+
+
+async def test_a_conversation_with_all_the_metadata_it_may_have_is_archived(
+    tmp_path: Path,
+) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        metadata = {f"name {number}": "value" for number in range(32)}
+        agent = await db.start(metadata=metadata)
+        await agent.record("Hello.", "Hello.")
+        place = tmp_path.joinpath(*["n" * 200] * 5)
+        place.mkdir(parents=True)
+        await agent.archive_to(f"file://{place}")
+        restored = await db.restore(agent.id)
+        [summary] = await db.agents()
+        assert (summary.metadata, len(await restored.events())) == (metadata, 2)
+
+
+async def test_a_conversation_whose_stub_is_refused_stays_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await _conversation(db)
+        before = await _everything(db)
+        monkeypatch.setattr("sapwood.core.decide.agents.LABELS_LIMIT", 0)
+        with pytest.raises(RefusedError, match="labels"):
+            await agent.archive_to(f"file://{tmp_path}")
+        monkeypatch.undo()
+        assert await _everything(db) == before
+        assert not _objects(tmp_path)
+
+
+async def test_of_two_who_archive_a_conversation_at_once_one_does(tmp_path: Path) -> None:
+    path, place = tmp_path / "log.db", f"file://{tmp_path}"
+    async with sapwood.open(path) as db, sapwood.open(path) as other:
+        agent = await _conversation(db)
+        before = await _everything(db)
+        done = await asyncio.gather(
+            agent.archive_to(place),
+            (await other.get(agent.id)).archive_to(place),
+            return_exceptions=True,
+        )
+        [refused] = [each for each in done if isinstance(each, BaseException)]
+        assert isinstance(refused, RefusedError)
+        await db.restore(agent.id)
+        assert await _everything(db) == before
+
+
+async def test_a_stub_is_not_archived_again(tmp_path: Path) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await _conversation(db)
+        before = await _everything(db)
+        await agent.archive_to(f"file://{tmp_path}")
+        with pytest.raises(RefusedError, match="is in object storage"):
+            await agent.archive_to(f"file://{tmp_path}")
+        await db.restore(agent.id)
+        assert await _everything(db) == before
+
+
+async def test_a_reply_that_comes_while_a_conversation_is_archived_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await _conversation(db)
+        [child] = await db.agents(parent=agent.id)
+        log = erasable(db.connection.log)
+        before = log.replace_agents
+
+        async def replace(*args: Any) -> None:
+            await (await db.get(child.agent)).run_command("/send parent Eight storks.")
+            await before(*args)
+
+        monkeypatch.setattr(log, "replace_agents", replace)
+        with pytest.raises(RefusedError, match="was used while"):
+            await agent.archive_to(f"file://{tmp_path}")
+        assert not _objects(tmp_path)
+        assert "Eight storks." in str(await (await db.get(child.agent)).events())
+
+
+async def test_a_conversation_whose_turn_runs_is_not_archived(tmp_path: Path) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await db.start()
+        async with agent.turn("Where do herons nest?") as turn:
+            await turn.call()
+            with pytest.raises(RefusedError, match="Try again when nobody uses it"):
+                await agent.archive_to(f"file://{tmp_path}")
+            await turn.reply("In trees.")
+        await agent.archive_to(f"file://{tmp_path}")
+
+
+async def test_a_stub_cannot_be_continued_and_says_how_to_bring_it_back(tmp_path: Path) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await _conversation(db)
+        await agent.archive_to(f"file://{tmp_path}")
+        way_out = f"Type 'sapwood restore {agent.id}' to bring it back"
+        for act in (agent.fork, agent.unarchive, lambda: agent.record("And?", "No.")):
+            with pytest.raises(RefusedError, match=way_out):
+                await act()
+
+
+async def test_what_was_added_to_a_stub_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await _conversation(db)
+        await agent.archive_to(f"file://{tmp_path}")
+        monkeypatch.setattr("sapwood.core.decide.forks.require_not_in_archive", str)
+        child = await agent.fork()  # as earlier versions let them
+        await child.record("New work.", "Done.")
+        before = await _everything(db)
+        with pytest.raises(RefusedError, match=r"would be lost.*Nothing was changed"):
+            await db.restore(agent.id)
+        assert await _everything(db) == before
+
+
+async def test_a_restore_that_finds_an_id_in_use_changes_nothing(tmp_path: Path) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await _conversation(db)
+        [child] = await db.agents(parent=agent.id)
+        await agent.archive_to(f"file://{tmp_path}")
+        other = await db.start("again", id=child.agent)
+        before = await _everything(db)
+        with pytest.raises(RefusedError, match=child.agent):
+            await db.restore(agent.id)
+        assert await _everything(db) == before
+        await other.erase()
+        await db.restore(agent.id)
+
+
+async def test_labels_and_a_name_that_a_stub_got_are_kept(tmp_path: Path) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await db.start("birds", owner="user-42", metadata={"plan": "gold"})
+        await agent.record("Where do herons nest?", "In trees.")
+        await agent.archive_to(f"file://{tmp_path}")
+        await agent.label("late", owner="user-7")
+        await agent.rename("herons")
+        await db.restore(agent.id)
+        [summary] = await db.agents()
+        assert (summary.name, summary.owner, summary.labels) == ("herons", "user-7", ("late",))
+        assert summary.metadata == {"plan": "gold"}
+        await agent.record("And storks?", "On roofs.")
+
+
+async def test_the_object_of_a_restored_conversation_is_deleted(tmp_path: Path) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await _conversation(db)
+        await agent.archive_to(f"file://{tmp_path}")
+        await db.restore(agent.id)
+        assert not _objects(tmp_path)
+
+
+async def test_an_object_that_could_not_be_deleted_is_deleted_at_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await _conversation(db)
+        before = await _everything(db)
+        await agent.archive_to(f"file://{tmp_path}")
+
+        async def fail(address: str) -> None:
+            raise LogError("The storage is away.")
+
+        monkeypatch.setattr("sapwood.lifecycle.archive.delete_object", fail)
+        with pytest.raises(LogError, match="Everything else is done"):
+            await db.restore(agent.id)
+        monkeypatch.undo()
+        assert await _everything(db) == before
+        assert _objects(tmp_path)
+    async with sapwood.open(tmp_path / "log.db") as db:
+        assert not _objects(tmp_path)
+        assert await _everything(db) == before
+
+
+async def test_mail_does_not_stay_in_the_stub_of_its_receiver(tmp_path: Path) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        sender, receiver = await db.start(), await db.start()
+        await sender.send(receiver, "The heron is in the reeds.")
+        await receiver.read_mail()
+        await receiver.record("And now?", "We wait.")
+        await receiver.archive_to(f"file://{tmp_path}")
+        await sender.erase()
+        assert await db.search("heron") == []
+        assert len(await db.search("now")) == 1

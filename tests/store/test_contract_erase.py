@@ -387,3 +387,48 @@ async def test_a_hold_is_kept_after_its_release(erasing: ErasableLog, space: Spa
         Hold("h1", 5, "human:ada", "agent", ADA, "case 42", 6, "human:bob")
     ]
     assert await erasing.holds(Space(f"{space}-other")) == []
+
+
+async def test_agents_are_replaced_by_a_commit(erasing: ErasableLog, space: Space) -> None:
+    await start(erasing, space, ADA, "the heron", LONG)
+    await start(erasing, space, BOB, parent=ADA)
+    stork = commit_of(append(ADA, AgentStarted(name="stork")))
+    record = Erasure(f"replaces-{space}", 1, "human", "archive")
+    await erasing.replace_agents(space, record, {ADA: 2, BOB: 1}, stork)
+    [summary] = await erasing.agents(space)
+    assert (summary.agent, summary.version) == (ADA, 1)
+    [unfinished] = await erasing.unfinished_erasures()
+    assert (unfinished.record.agents, {each.deleted for each in unfinished.items}) == (2, {True})
+    assert await resume_erasures(erasing) == 1
+    assert await erasing.search(space, "heron") == []
+    await grow(erasing, space, ADA, "the crane")
+    assert [hit.ref.agent for hit in await erasing.search(space, "crane")] == [ADA]
+
+
+@pytest.mark.parametrize(
+    "case", ["another version", "a child", "words that arrive", "an id that is taken"]
+)
+async def test_agents_that_were_used_are_not_replaced(
+    case: str, erasing: ErasableLog, space: Space
+) -> None:
+    for agent in (ADA, EVE):
+        await start(erasing, space, agent, "the heron")
+    expected, new = {ADA: 1}, ADA
+    match case:
+        case "another version":
+            await grow(erasing, space, ADA, "the crane")
+        case "a child":
+            await start(erasing, space, BOB, parent=ADA)
+        case "words that arrive":
+            words = LiveWords(1, CommandId("words"), (Text("arriving"),))
+            assert await erasing.save_words(space, ADA, 1, words, None)
+        case _:
+            new = EVE
+    before = (await erasing.agents(space), await erasing.read(space, ADA))
+    with pytest.raises(VersionConflict):
+        await erasing.replace_agents(
+            *(space, Erasure(f"replaces-{space}", 1, "human", "archive"), expected),
+            commit_of(append(new, AgentStarted(name="stork"))),
+        )
+    assert (await erasing.agents(space), await erasing.read(space, ADA)) == before
+    assert await erasing.unfinished_erasures() == []

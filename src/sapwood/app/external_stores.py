@@ -4,6 +4,7 @@ import asyncio
 
 from sapwood.config.database_address import is_of_plugin
 from sapwood.core.erasure import ErasureItem, Senders
+from sapwood.core.errors import LogError
 from sapwood.core.ids import AgentId, Space
 from sapwood.lifecycle.erasable_log import ErasableLog
 from sapwood.lifecycle.erasure import ExternalEraser, ExternalStores
@@ -13,12 +14,12 @@ def external_stores(log: ErasableLog, address: str) -> ExternalStores:
     """The places outside of the log; of a log that has no address, only archives."""
     archived = _Archives(log).senders
     if not address or address == ":memory:" or is_of_plugin(address):
-        return ExternalStores(archived=archived)
+        return ExternalStores(archived=archived, delete_archive=_delete_archive)
     from sapwood.lifecycle.local_files import erase_local_files
 
     engine = _EngineEraser(address)
-    found: list[ExternalEraser] = [_erase_archives, _erase_checkpoints, erase_local_files, engine]
-    return ExternalStores(tuple(found), archived, _remember)
+    found: list[ExternalEraser] = [_erase_checkpoints, erase_local_files, engine]
+    return ExternalStores(tuple(found), archived, _remember, _delete_archive)
 
 
 async def _remember(space: Space, agent: AgentId, at: int) -> None:
@@ -48,13 +49,18 @@ class _Archives:
         return await read_senders(self._log, space, address)
 
 
-async def _erase_archives(space: Space, item: ErasureItem) -> None:
-    if item.outside.archives:
-        from sapwood.lifecycle.archive import delete_object, is_archive_of
+async def _delete_archive(space: Space, agent: AgentId, address: str) -> None:
+    from sapwood.lifecycle.archive import delete_object, is_archive_of
 
-        for address in item.outside.archives:
-            if is_archive_of(address, space, item.agent):
-                await delete_object(address)
+    if not is_archive_of(address, space, agent):
+        return
+    try:
+        await delete_object(address)
+    except LogError as error:
+        raise LogError(
+            f"{error} Everything else is done. Sapwood tries it again the next time the database "
+            "is opened."
+        ) from error
 
 
 async def _erase_checkpoints(space: Space, item: ErasureItem) -> None:

@@ -31,6 +31,7 @@ from sapwood.core.events import (
     UnreadableEvent,
 )
 from sapwood.core.ids import AgentId, EventRef, Space
+from sapwood.core.tags import Tags
 from sapwood.core.text_size import texts_in
 
 ERASED = "[erased]"
@@ -38,6 +39,13 @@ ERASED = "[erased]"
 
 ARCHIVE = "sapwood.archive"
 """The metadata entry of an agent that stands for an archived one: the address of its object."""
+
+
+def archive_in(tags: Tags | None) -> str:
+    """The address of the archive for which an agent with these tags stands; empty if none."""
+    entries = tags.metadata if tags is not None else ()
+    return next((entry.value for entry in entries if entry.name == ARCHIVE), "")
+
 
 ErasureScope = Literal["conversation", "owner", "space", "retention", "archive"]
 """What was erased. An `archive` moves a conversation to object storage and loses nothing of it."""
@@ -84,10 +92,14 @@ class ArchivedConversation(Struct, frozen=True):
 
 
 class OutsideData(Struct, frozen=True, omit_defaults=True):
-    """Where an agent has data outside of the log: sessions by program, and archives."""
+    """Where an agent has data outside of the log: sessions by program, and archives.
+
+    `restored` are archives of which the log has everything again.
+    """
 
     sessions: tuple[tuple[str, str], ...] = ()
     archives: tuple[str, ...] = ()
+    restored: tuple[str, ...] = ()
 
 
 class ErasureItem(Struct, frozen=True):
@@ -140,8 +152,8 @@ def outside_data(events: Iterable[Recorded]) -> OutsideData:
     for recorded in events:
         event = recorded.event
         if isinstance(event, AgentStarted):
-            entries = event.tags.metadata if event.tags is not None else ()
-            archives += [each.value for each in entries if each.name == ARCHIVE]
+            if address := archive_in(event.tags):
+                archives.append(address)
             if event.origin is not None:
                 sessions[event.origin.source, event.origin.session] = None
         elif isinstance(event, SessionSynced):

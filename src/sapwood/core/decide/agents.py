@@ -329,6 +329,7 @@ def unarchive(inputs: DecisionInput, command: Unarchive, meta: CommandMeta) -> A
     guards.require_exists(inputs.state)
     if inputs.state.status != "archived":
         raise Refused(refusals.NotArchived(command.agent, inputs.state.status))
+    guards.require_not_in_archive(inputs.state)
     return accept(inputs, meta, events.AgentUnarchived(), f"{command.agent} is open again.")
 
 
