@@ -408,8 +408,9 @@ class MemoryLog:
     async def clear_space(self, space: Space, erasure: str) -> None:
         """Deletes what a space has beside its agents."""
         data = self._data_of(space)
-        data.receipts.clear()
-        data.snapshots.clear()
+        if not data.summaries:
+            data.receipts.clear()
+            data.snapshots.clear()
 
     async def erase_words(self, space: Space, erasure: str) -> None:
         """Does nothing: the first search computes the words."""
@@ -548,7 +549,10 @@ class _SpaceData:
         """Replaces what the agent said in the logs of others, and tells them by an event."""
         changed: set[AgentId] = set()
         going = self.with_descendants({agent}) | {
-            each for items in self.erasing.values() for each in items
+            each.agent
+            for items in self.erasing.values()
+            for each in items.values()
+            if not each.deleted
         }
         rewritten = 0
         for place, recorded in enumerate(self.order):

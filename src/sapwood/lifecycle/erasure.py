@@ -218,10 +218,19 @@ async def resume_erasures(
     log: ErasableLog,
     outside: ExternalStores = ExternalStores(),  # noqa: B008 (it is frozen)
 ) -> int:
-    """Finishes the erasures that were interrupted, in all spaces. Returns how many there were."""
+    """Finishes the erasures that were interrupted, in all spaces. Returns how many there were.
+
+    One that fails does not keep the others waiting. Raises the first `LogError` or `OSError`.
+    """
     unfinished = await log.unfinished_erasures()
+    problem: LogError | OSError | None = None
     for each in unfinished:
-        await finish(log, each, outside, None)
+        try:
+            await finish(log, each, outside, None)
+        except (LogError, OSError) as error:
+            problem = problem or error
+    if problem is not None:
+        raise problem
     return len(unfinished)
 
 
@@ -234,6 +243,7 @@ async def finish(
     """Does what is left of an erasure, in an order in which every step may be the last one."""
     space, record = unfinished.space, unfinished.record
     items = unfinished.items
+    known = {item.agent: item for item in items}
     while waiting := [item.agent for item in items if not item.deleted]:
         for agent in waiting:
             inside: Senders = {}
@@ -242,21 +252,21 @@ async def finish(
             changed = await log.erase_agent(space, record.id, agent, inside)
             if forget is not None:
                 forget(frozenset({agent, *changed}))
-        items = await _items_of(log, record.id)
+        items = await _items_of(log, record.id)  # none, if another process has just finished it
+        known |= {item.agent: item for item in items}
     moved = record.scope == "archive"
     if outside.delete_archive is not None:
-        for item in items:
+        for item in known.values():
             for address in item.outside.restored if moved else item.outside.archives:
                 await outside.delete_archive(space, item.agent, address)
-    for item in items if not moved else ():
+    for item in known.values() if not moved else ():
         if outside.remember is not None:
             await outside.remember(space, item.agent, record.at)
         for place in outside.erasers:
             await place(space, item)
     if record.scope == "space":
         await log.clear_space(space, record.id)
-    else:
-        await log.erase_words(space, record.id)
+    await log.erase_words(space, record.id)  # somebody may have begun anew in the space
     await log.forget_agents(record.id)
     if record.scope != "archive":  # what moved elsewhere need not leave the raw files at once
         await log.scrub()

@@ -94,7 +94,7 @@ _BELOW = """
     ) SELECT agent FROM kin
 """
 _GOING = f"""
-    SELECT agent FROM sapwood.erasing WHERE space = $1
+    SELECT agent FROM sapwood.erasing WHERE space = $1 AND NOT deleted
     UNION ({_BELOW.replace("ANY($2)", "$2")})
 """
 _TELL = """

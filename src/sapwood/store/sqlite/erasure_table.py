@@ -144,8 +144,8 @@ def _delete_agent(
     contents = _erase_contents(connection, space, hashes)
     connection.execute("UPDATE indexed SET erased = erased + 1")
     connection.execute(
-        "UPDATE erasing SET deleted = 1, outside = ? WHERE space = ? AND agent = ?",
-        (seal_outside(cipher_of(connection, space), agent, outside), space, agent),
+        "UPDATE erasing SET deleted = 1, outside = ? WHERE erasure = ? AND space = ? AND agent = ?",
+        (seal_outside(cipher_of(connection, space), agent, outside), erasure, space, agent),
     )
     connection.execute(
         "UPDATE erasures SET agents = agents + 1, events = events + ?,"
@@ -307,7 +307,9 @@ def _rewrite_others(
 
 def _going(connection: Connection, space: Space, agent: AgentId) -> set[AgentId]:
     """The agents that will be erased too."""
-    planned = connection.execute("SELECT agent FROM erasing WHERE space = ?", (space,))
+    planned = connection.execute(
+        "SELECT agent FROM erasing WHERE space = ? AND NOT deleted", (space,)
+    )
     return {AgentId(row[0]) for row in planned} | {agent, *descendants(connection, space, agent)}
 
 
