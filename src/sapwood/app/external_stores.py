@@ -18,7 +18,7 @@ def external_stores(log: ErasableLog, address: str) -> ExternalStores:
     from sapwood.lifecycle.local_files import erase_local_files
 
     engine = _EngineEraser(address)
-    found: list[ExternalEraser] = [_erase_checkpoints, erase_local_files, engine]
+    found: list[ExternalEraser] = [_CheckpointEraser(log), erase_local_files, engine]
     return ExternalStores(tuple(found), archived, _remember, _delete_archive)
 
 
@@ -63,10 +63,31 @@ async def _delete_archive(space: Space, agent: AgentId, address: str) -> None:
         ) from error
 
 
-async def _erase_checkpoints(space: Space, item: ErasureItem) -> None:
-    from sapwood.workspace.checkpoints.checkpoint_store import erase_checkpoints
+class _CheckpointEraser:
+    """Deletes the checkpoints of an agent.
 
-    await asyncio.to_thread(erase_checkpoints, item.agent)
+    Earlier versions kept them by the id alone. Those stay if an agent of another space has the id.
+    """
+
+    def __init__(self, log: ErasableLog) -> None:
+        self._log = log
+
+    async def __call__(self, space: Space, item: ErasureItem) -> None:
+        from sapwood.workspace.checkpoints import checkpoint_store
+
+        own, old = (checkpoint_store.ref_of(item.agent, each) for each in (space, None))
+        for ref in await asyncio.to_thread(checkpoint_store.stored_refs, own, old):
+            if ref == own or not await self._is_elsewhere(space, item.agent):
+                await asyncio.to_thread(checkpoint_store.erase_checkpoints, ref)
+
+    async def _is_elsewhere(self, space: Space, agent: AgentId) -> bool:
+        page = await self._log.spaces()
+        while page:
+            for each in page:
+                if each != space and await self._log.summary(each, agent) is not None:
+                    return True
+            page = await self._log.spaces(after=page[-1])
+        return False
 
 
 class _EngineEraser:
