@@ -1,6 +1,7 @@
 """Archives: a conversation moves to object storage and comes back as it was."""
 
 import asyncio
+import gzip
 from collections.abc import Generator
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from sapwood import Agent, Sapwood
 from sapwood.app.conversation_service import offline_service
 from sapwood.app.removal import archive_agent, restore_agent
 from sapwood.config.config_file import Config
-from sapwood.core.erasure import ARCHIVE, ERASED
+from sapwood.core.erasure import ARCHIVE, ARCHIVE_SOURCES, ERASED
 from sapwood.core.errors import LogError, RefusedError
 from sapwood.core.events import SYSTEM, Recorded
 from sapwood.core.ids import AgentId, Space
@@ -44,12 +45,15 @@ async def _everything(db: Sapwood) -> dict[str, object]:
     return found
 
 
-@pytest.mark.parametrize("store", ["memory", "sqlite"])
-async def test_a_conversation_comes_back_as_it_was(store: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("store", ["memory", "sqlite", "postgres"])
+async def test_a_conversation_comes_back_as_it_was(
+    store: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     place = f"file://{tmp_path / 'objects'}"
     (tmp_path / "objects").mkdir()
-    address = ":memory:" if store == "memory" else tmp_path / "log.db"
-    async with sapwood.open(address) as db:
+    address = {"memory": ":memory:", "sqlite": str(tmp_path / "log.db")}.get(store)
+    address = address or request.getfixturevalue("postgres_dsn")
+    async with sapwood.open(address, space=tmp_path.name) as db:
         agent = await _conversation(db)
         before = await _everything(db)
         archived = await archive_agent(db.connection, agent.id, place, by="human:ada")
@@ -229,6 +233,8 @@ async def test_an_address_that_a_user_wrote_is_refused(tmp_path: Path) -> None:
         await archive_agent(db.connection, agent.id, f"file://{tmp_path}", by="human")
         with pytest.raises(RefusedError, match="belongs to Sapwood"):
             await agent.label(metadata={ARCHIVE: ""})
+        with pytest.raises(RefusedError, match="belongs to Sapwood"):
+            await agent.label(ARCHIVE_SOURCES)
         await restore_agent(db.connection, agent.id, by="human")
 
 
@@ -448,3 +454,70 @@ async def test_mail_does_not_stay_in_the_stub_of_its_receiver(tmp_path: Path) ->
         await sender.erase()
         assert await db.search("heron") == []
         assert len(await db.search("now")) == 1
+
+
+async def test_mail_that_is_erased_goes_from_the_archive_of_its_receiver(tmp_path: Path) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        sender, other, receiver = [await db.start(name) for name in ("sender", "other", "receiver")]
+        await sender.send(receiver, "The heron is in the reeds.")
+        await other.send(receiver, "The stork is on the roof.")
+        child = await receiver.fork()
+        await sender.send(child, "The heron has gone.")
+        await receiver.read_mail()
+        await receiver.record("And now?", "We wait.")
+        await receiver.archive_to(f"file://{tmp_path}")
+        await sender.erase()
+        [file] = _objects(tmp_path)
+        assert b"heron" not in gzip.decompress(file.read_bytes())
+        restored = await db.restore(receiver.id)
+        texts = str(await restored.events()), str(await (await db.get(child.id)).events())
+        assert ERASED in texts[0]
+        assert ERASED in texts[1]
+        assert "The stork is on the roof." in texts[0]
+        assert {each.labels for each in await db.agents()} == {()}
+
+
+async def test_a_quotation_that_is_erased_goes_from_an_archive(tmp_path: Path) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        source, reader = await db.start("source"), await db.start("reader")
+        await source.record("Where do herons nest?", "In trees.")
+        await reader.record("Hello.", "Hello.")
+        await reader.run_command("/load source/1")
+        assert "herons" in str(await reader.events())
+        await reader.archive_to(f"file://{tmp_path}")
+        await source.erase()
+        restored = await db.restore(reader.id)
+        assert "herons" not in str(await restored.events())
+        assert ERASED in str(await restored.events())
+
+
+async def test_archives_without_words_of_the_erased_are_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent, other = await _conversation(db), await db.start()
+        await agent.archive_to(f"file://{tmp_path}")
+        monkeypatch.setattr("sapwood.lifecycle.archived_words.read_archive", pytest.fail)
+        await other.erase()
+
+
+async def test_a_restore_that_has_read_erased_mail_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        sender, receiver = await db.start(), await db.start()
+        await sender.send(receiver, "The heron is in the reeds.")
+        await receiver.archive_to(f"file://{tmp_path}")
+        log = erasable(db.connection.log)
+        before = log.replace_agents
+
+        async def replace(*args: Any) -> None:
+            await sender.erase()
+            await before(*args)
+
+        monkeypatch.setattr(log, "replace_agents", replace)
+        with pytest.raises(LogError, match="Try again"):
+            await db.restore(receiver.id)
+        monkeypatch.undo()
+        restored = await db.restore(receiver.id)
+        assert [letter.text for letter in await restored.mail()] == [ERASED]

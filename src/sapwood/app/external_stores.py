@@ -1,6 +1,7 @@
 """The places outside of the log where this machine has data of a conversation."""
 
 import asyncio
+from collections.abc import Collection
 
 from sapwood.config.database_address import is_of_plugin
 from sapwood.core.erasure import ErasureItem, Senders
@@ -12,14 +13,15 @@ from sapwood.lifecycle.erasure import ExternalEraser, ExternalStores
 
 def external_stores(log: ErasableLog, address: str) -> ExternalStores:
     """The places outside of the log; of a log that has no address, only archives."""
-    archived = _Archives(log).senders
+    archives = _Archives(log)
+    archived, words = archives.senders, archives.erase_words
     if not address or address == ":memory:" or is_of_plugin(address):
-        return ExternalStores(archived=archived, delete_archive=_delete_archive)
+        return ExternalStores((), archived, None, _delete_archive, words)
     from sapwood.lifecycle.local_files import erase_local_files
 
     engine = _EngineEraser(address)
     found: list[ExternalEraser] = [_CheckpointEraser(log), erase_local_files, engine]
-    return ExternalStores(tuple(found), archived, _remember, _delete_archive)
+    return ExternalStores(tuple(found), archived, _remember, _delete_archive, words)
 
 
 async def _remember(space: Space, agent: AgentId, at: int) -> None:
@@ -47,6 +49,12 @@ class _Archives:
         if not is_archive_of(address, space, agent):
             return {}
         return await read_senders(self._log, space, address)
+
+    async def erase_words(self, space: Space, erased: Collection[AgentId]) -> None:
+        """Replaces the words of erased agents in the archives of a space. Raises `LogError`."""
+        from sapwood.lifecycle.archived_words import erase_archived_words
+
+        await erase_archived_words(self._log, space, erased)
 
 
 async def _delete_archive(space: Space, agent: AgentId, address: str) -> None:

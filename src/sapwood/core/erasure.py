@@ -11,7 +11,7 @@ wrote in its own words stays.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -39,6 +39,12 @@ ERASED = "[erased]"
 
 ARCHIVE = "sapwood.archive"
 """The metadata entry of an agent that stands for an archived one: the address of its object."""
+
+ARCHIVE_SOURCES = "sapwood.archive.sources"
+"""The metadata entry of such an agent with a list of others of whom the archive has words.
+
+It is the label of those that have the entry too: lists find them by it.
+"""
 
 
 def archive_in(tags: Tags | None) -> str:
@@ -229,6 +235,19 @@ def turn_has_mail(events: Iterable[Recorded], sender: AgentId) -> bool:
     return False
 
 
+def mail_senders(events: Iterable[Recorded]) -> set[AgentId]:
+    """The agents whose mail is in these events: as it arrived, or in prompts and results."""
+    found: set[AgentId] = set()
+    for recorded in events:
+        if isinstance(recorded.event, MailReceived):
+            found.add(AgentId(recorded.event.sender))
+        for text in texts_in(recorded.event):
+            if isinstance(text, str) and "[Mail from agent " in text:
+                found |= {AgentId(sender) for sender in _SENDER.findall(text)}
+        found |= set(_noted_senders(msgspec.to_builtins(recorded.event)))
+    return found
+
+
 def without_mail(value: T, senders: Iterable[AgentId]) -> T:
     """A copy of a command without framed mail of these erased agents."""
     for sender in senders:
@@ -244,6 +263,23 @@ def text_without_agent(text: str, erased: AgentId) -> str:
 
 
 _TURN_ENDS = TurnCompleted | TurnInterrupted | TurnFailed | TurnRecorded
+
+
+_SENDER = re.compile(r"\[Mail from agent (.+?)\. ")
+
+
+def _noted_senders(value: Any) -> Iterator[AgentId]:
+    match value:
+        case {"type": "note", "origin": "mail", "source": str(source)}:
+            yield AgentId(source)
+        case dict():
+            for item in value.values():  # pyright: ignore[reportUnknownVariableType]
+                yield from _noted_senders(item)
+        case list() | tuple():
+            for item in value:  # pyright: ignore[reportUnknownVariableType]
+                yield from _noted_senders(item)
+        case _:
+            return
 
 
 def _label(sender: AgentId) -> str:

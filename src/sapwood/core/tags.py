@@ -44,7 +44,7 @@ class Tags(Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 def is_reserved(name: str) -> bool:
-    """Whether only Sapwood itself writes the entry of the metadata with this name.
+    """Whether only Sapwood itself writes the label, or the entry of the metadata, with this name.
 
     >>> is_reserved("sapwood.archive"), is_reserved("sapwood")
     (True, False)

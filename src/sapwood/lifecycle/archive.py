@@ -14,14 +14,20 @@ Encrypts the archive of a conversation with the key of its space, if the space h
 
 import gzip
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct, field
 
-from sapwood.core.erasure import ArchivedConversation, archive_in
+from sapwood.core.erasure import (
+    MAX_TURN,
+    ArchivedConversation,
+    archive_in,
+    mail_senders,
+    quoted_turns,
+)
 from sapwood.core.errors import LogError, RefusedError, VersionConflict
 from sapwood.core.events import (
     Actor,
@@ -136,20 +142,18 @@ async def archive_conversation(
     if members is not None and {each.agent: each.version for each in members} != versions:
         raise RefusedError(ConversationInUse(root))
     await eraser.require_no_hold([root])
-    lines: list[bytes] = []
-    words: list[str] = []
-    for summary in family:
-        events = await log.read(space, summary.agent, 1, summary.version)
-        if _is_running(events):
-            raise RefusedError(ConversationInUse(root))
-        lines.append(msgspec.json.encode(_Agent(summary, len(events))))
-        lines += [msgspec.json.encode(_line(each)) for each in events]
-        words += words_of(events)
-    data = await sealed(log, space, gzip.compress(b"\n".join(lines), mtime=0))
+    agents = [
+        (summary, await log.read(space, summary.agent, 1, summary.version)) for summary in family
+    ]
+    if any(_is_running(events) for _, events in agents):
+        raise RefusedError(ConversationInUse(root))
+    every = [each for _, events in agents for each in events]
+    sources = await sources_of(log, space, every) - versions.keys()
+    data = await _packed(log, space, agents)
     # Each attempt writes an object of its own: two may be made of one conversation at once.
     name = f"{quote(space, safe='')}/{quote(root, safe='')}-{new_record_id()}.jsonl.gz"
     address = f"{place.rstrip('/')}/{name}"
-    stub = stub_commit(family[0], address, shortened(words), counter)
+    stub = stub_commit(family[0], address, shortened(words_of(every)), sources, counter)
     await _write(place, name, data)
     try:
         await eraser.replace(versions, stub, by=by)
@@ -200,11 +204,49 @@ async def restore_conversation(
     )
     receipt = Receipt(CommandId(f"restore-{new_record_id()}"), "Restored from an archive.")
     if stub is not None:
-        await eraser.replace({stub.agent: stub.version}, Commit(appends, receipt), by=by)
+        try:
+            await eraser.replace({stub.agent: stub.version}, Commit(appends, receipt), by=by)
+        except VersionConflict as conflict:
+            raise LogError(
+                f"The log of '{conflict.agent}' was changed while the archive was read. The "
+                "conversation was not restored. Try again."
+            ) from conflict
     else:
         await log.commit(space, Commit(appends, receipt))
         await delete_object(address)
     return len(appends)
+
+
+async def _packed(
+    log: Log, space: Space, agents: Iterable[tuple[AgentSummary, Sequence[Recorded]]]
+) -> bytes:
+    """The bytes of the object that has these agents."""
+    lines: list[bytes] = []
+    for summary, events in agents:
+        lines.append(msgspec.json.encode(_Agent(summary, len(events))))
+        lines += [msgspec.json.encode(_line(each)) for each in events]
+    return await sealed(log, space, gzip.compress(b"\n".join(lines), mtime=0))
+
+
+async def write_again(
+    log: Log,
+    space: Space,
+    address: str,
+    agents: Iterable[tuple[AgentSummary, Sequence[Recorded]]],
+) -> None:
+    """Writes an object in place of the one at this address. Raises `LogError`."""
+    place, _, name = address.rpartition("/")
+    place, _, folder = place.rpartition("/")
+    await _write(place, f"{folder}/{name}", await _packed(log, space, agents))
+
+
+async def sources_of(log: ErasableLog, space: Space, events: Sequence[Recorded]) -> set[AgentId]:
+    """The agents whose words these events have: senders of mail, and those that are quoted."""
+    found = mail_senders(events)
+    for turn in quoted_turns(events):
+        found.add(turn.agent)
+        found |= mail_senders(await log.read(space, turn.agent, turn.version, limit=MAX_TURN))
+    return found
 
 
 async def read_archive(

@@ -6,12 +6,13 @@ search finds it, and an entry of its metadata the address of the object. The ent
 
 from collections.abc import Iterable, Sequence
 
+import msgspec
 from msgspec import structs
 
 from sapwood.core.commands import Archive, Command, RecordTurn, StartAgent
 from sapwood.core.content import PromptPart, Text
 from sapwood.core.decide import DecisionInput, decide
-from sapwood.core.erasure import ARCHIVE
+from sapwood.core.erasure import ARCHIVE, ARCHIVE_SOURCES
 from sapwood.core.errors import RefusedError
 from sapwood.core.events import (
     SYSTEM,
@@ -27,12 +28,13 @@ from sapwood.core.events import (
     TurnStarted,
     WordsErased,
 )
+from sapwood.core.ids import AgentId
 from sapwood.core.live_path import EMPTY
 from sapwood.core.log_values import AgentSummary, Append, Commit, Receipt, summary_of
 from sapwood.core.refusals import Refusal
 from sapwood.core.settings import Settings, Workspace
 from sapwood.core.state import State
-from sapwood.core.tags import Tags, entries_of
+from sapwood.core.tags import Tags, entries_of, is_reserved
 from sapwood.core.token_count import Count, Counter
 from sapwood.turns.clock_and_ids import command_meta
 
@@ -46,10 +48,17 @@ _ADDED_BY_NOBODY = (
 """The events of a stub that nobody would miss, and those that `carried_over` takes."""
 
 
-def stub_commit(root: AgentSummary, address: str, words: str, counter: Counter) -> Commit:
-    """The commit that starts the stub of a conversation. Raises `RefusedError` if it cannot be."""
-    tags = root.tags or Tags()
-    metadata = entries_of({**root.metadata, ARCHIVE: address})
+def stub_commit(
+    root: AgentSummary, address: str, words: str, sources: Iterable[AgentId], counter: Counter
+) -> Commit:
+    """The commit that starts the stub of a conversation. Raises `RefusedError` if it cannot be.
+
+    `sources` are agents of other conversations of whom the archive has words.
+    """
+    entries, labels = {**root.metadata, ARCHIVE: address}, root.labels
+    if names := sorted(sources):
+        entries[ARCHIVE_SOURCES] = msgspec.json.encode(names).decode()
+        labels += (ARCHIVE_SOURCES,)
     note = Text(words or f"This conversation is in an archive: {address}")
     steps: tuple[Command, ...] = (
         StartAgent(
@@ -57,7 +66,7 @@ def stub_commit(root: AgentSummary, address: str, words: str, counter: Counter) 
             root.name,
             Settings(root.model),
             Workspace(root.folder),
-            tags=Tags(tags.owner, tags.labels, metadata),
+            tags=Tags(root.owner, labels, entries_of(entries)),
         ),
         RecordTurn(root.agent, (note,), ()),
         Archive(root.agent),
@@ -114,8 +123,9 @@ def carried_over(
     for each in stub:
         event = each.event
         if isinstance(event, AgentTagged):
-            entries = [entry for entry in event.tags.metadata if entry.name != ARCHIVE]
-            event = AgentTagged(structs.replace(event.tags, metadata=tuple(entries)))
+            entries = [entry for entry in event.tags.metadata if not is_reserved(entry.name)]
+            labels = [label for label in event.tags.labels if not is_reserved(label)]
+            event = AgentTagged(Tags(event.tags.owner, tuple(labels), tuple(entries)))
             root = structs.replace(root, tags=event.tags)
         elif isinstance(event, AgentRenamed):
             root = structs.replace(root, name=event.name)

@@ -10,7 +10,7 @@ space, the time, and a hash of the agent's id: an id cannot be read from it, but
 restored database can be recognized.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Protocol
@@ -63,6 +63,10 @@ DeleteArchive = Callable[[Space, AgentId, str], Awaitable[None]]
 """Deletes the object of an agent at this address. Raises `LogError` if it cannot."""
 
 
+EraseArchivedWords = Callable[[Space, Collection[AgentId]], Awaitable[None]]
+"""Replaces the words of erased agents in the archives of other conversations. Raises `LogError`."""
+
+
 class ExternalStores(Struct, frozen=True):
     """What erasure needs to know about places outside of the log."""
 
@@ -70,6 +74,7 @@ class ExternalStores(Struct, frozen=True):
     archived: FindArchived | None = None
     remember: RememberErasure | None = None
     delete_archive: DeleteArchive | None = None
+    erase_archived_words: EraseArchivedWords | None = None
 
 
 class ErasurePreview(Struct, frozen=True):
@@ -244,21 +249,26 @@ async def finish(
     space, record = unfinished.space, unfinished.record
     items = unfinished.items
     known = {item.agent: item for item in items}
+    erased = set(known)
     while waiting := [item.agent for item in items if not item.deleted]:
         for agent in waiting:
             inside: Senders = {}
             if outside.archived is not None and record.scope != "archive":
                 inside = await outside.archived(space, agent)
+                erased |= inside.keys()
             changed = await log.erase_agent(space, record.id, agent, inside)
             if forget is not None:
                 forget(frozenset({agent, *changed}))
         items = await _items_of(log, record.id)  # none, if another process has just finished it
         known |= {item.agent: item for item in items}
+    erased |= known.keys()
     moved = record.scope == "archive"
     if outside.delete_archive is not None:
         for item in known.values():
             for address in item.outside.restored if moved else item.outside.archives:
                 await outside.delete_archive(space, item.agent, address)
+    if outside.erase_archived_words is not None and not moved:
+        await outside.erase_archived_words(space, erased)
     for item in known.values() if not moved else ():
         if outside.remember is not None:
             await outside.remember(space, item.agent, record.at)

@@ -468,16 +468,18 @@ def _require_pin(pin: events.Pin) -> None:
 def _checked(tags: Tags, before: Tags, meta: CommandMeta) -> Tags:
     """The tags in their order, with each label once.
 
-    Raises `Refused` if they are out of bounds, or if anybody but the system changes an entry that
-    is reserved. Such entries have no bounds: those are for users.
+    Raises `Refused` if they are out of bounds, or if anybody but the system changes a label or an
+    entry that is reserved. Those have no bounds: bounds are for users.
     """
     tags = changed_tags(tags, None, (), (), ())
-    changed = {*tags.metadata} ^ {*before.metadata}
-    reserved = sorted(entry.name for entry in changed if is_reserved(entry.name))
+    changed = {entry.name for entry in {*tags.metadata} ^ {*before.metadata}}
+    changed |= {*tags.labels} ^ {*before.labels}
+    reserved = sorted(name for name in changed if is_reserved(name))
     if reserved and meta.actor.role != "system":
         raise Refused(refusals.ReservedName(reserved[0]))
     metadata = [entry for entry in tags.metadata if not is_reserved(entry.name)]
-    names = [("label", label) for label in tags.labels]
+    labels = [label for label in tags.labels if not is_reserved(label)]
+    names = [("label", label) for label in labels]
     names += [("metadata name", entry.name) for entry in metadata]
     if tags.owner:
         guards.require_word(tags.owner, OWNER_LENGTH, "owner")
@@ -486,7 +488,7 @@ def _checked(tags: Tags, before: Tags, meta: CommandMeta) -> Tags:
     for entry in metadata:
         guards.require_length(entry.value, VALUE_LENGTH, "metadata value")
     for what, count, limit in (
-        ("labels", len(tags.labels), LABELS_LIMIT),
+        ("labels", len(labels), LABELS_LIMIT),
         ("metadata", len(metadata), METADATA_LIMIT),
     ):
         if count > limit:

@@ -182,12 +182,12 @@ class BadSetting(Refusal, frozen=True):
 
 
 class ReservedName(Refusal, frozen=True):
-    """An entry of the metadata has a name that only Sapwood itself uses."""
+    """A label, or an entry of the metadata, has a name that only Sapwood itself uses."""
 
     name: str
     says = (
-        "The metadata '{name}' belongs to Sapwood. Nothing was changed. Choose a name that does "
-        "not begin with 'sapwood.'."
+        "The name '{name}' belongs to Sapwood. Nothing was changed. Choose a label or a name of "
+        "the metadata that does not begin with 'sapwood.'."
     )
 
 
