@@ -34,6 +34,11 @@ class Entry(Struct, frozen=True, array_like=True, gc=False):
     name: str
     value: str
 
+    @property
+    def is_reserved(self) -> bool:
+        """Whether only Sapwood itself writes this entry."""
+        return is_reserved(self.name)
+
 
 class Tags(Struct, frozen=True, omit_defaults=True, gc=False):
     """The owner, the labels and the metadata of an agent. Labels and entries are sorted."""

@@ -123,7 +123,7 @@ def carried_over(
     for each in stub:
         event = each.event
         if isinstance(event, AgentTagged):
-            entries = [entry for entry in event.tags.metadata if not is_reserved(entry.name)]
+            entries = [entry for entry in event.tags.metadata if not entry.is_reserved]
             labels = [label for label in event.tags.labels if not is_reserved(label)]
             event = AgentTagged(Tags(event.tags.owner, tuple(labels), tuple(entries)))
             root = structs.replace(root, tags=event.tags)

@@ -477,7 +477,7 @@ def _checked(tags: Tags, before: Tags, meta: CommandMeta) -> Tags:
     reserved = sorted(name for name in changed if is_reserved(name))
     if reserved and meta.actor.role != "system":
         raise Refused(refusals.ReservedName(reserved[0]))
-    metadata = [entry for entry in tags.metadata if not is_reserved(entry.name)]
+    metadata = [entry for entry in tags.metadata if not entry.is_reserved]
     labels = [label for label in tags.labels if not is_reserved(label)]
     names = [("label", label) for label in labels]
     names += [("metadata name", entry.name) for entry in metadata]

@@ -9,7 +9,7 @@ from sapwood.core.commands import Archive, TagAgent
 from sapwood.core.content import File, Note, PromptPart, Text, Thinking, ToolCall
 from sapwood.core.ids import AgentId
 from sapwood.core.log_values import AgentSummary
-from sapwood.core.tags import Entry, Tags, entries_of, is_reserved
+from sapwood.core.tags import Entry, Tags, entries_of
 from sapwood.core.turn import Reply, Turn
 from sapwood_server.protocols.openai_input import as_type, bad_request, read_input
 from sapwood_server.protocols.openai_prompt import record_turns, start_conversation
@@ -132,7 +132,8 @@ def _conversation(summary: AgentSummary) -> Fields:
 
 def _metadata(summary: AgentSummary) -> dict[str, str]:
     """The metadata of the conversation, without what only Sapwood writes."""
-    return {name: value for name, value in summary.metadata.items() if not is_reserved(name)}
+    entries = summary.tags.metadata if summary.tags else ()
+    return {each.name: each.value for each in entries if not each.is_reserved}
 
 
 def _listed(items: list[Fields], *, has_more: bool) -> Fields:
