@@ -393,7 +393,7 @@ async def test_a_restore_that_finds_an_id_in_use_changes_nothing(tmp_path: Path)
         await agent.archive_to(f"file://{tmp_path}")
         other = await db.start("again", id=child.agent)
         before = await _everything(db)
-        with pytest.raises(RefusedError, match=child.agent):
+        with pytest.raises(RefusedError, match=f"'{child.agent}'.*Nothing was changed"):
             await db.restore(agent.id)
         assert await _everything(db) == before
         await other.erase()

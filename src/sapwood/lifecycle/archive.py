@@ -43,7 +43,7 @@ from sapwood.core.events.codec import decode, encode
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.log_values import AgentSummary, Append, Commit, Receipt
 from sapwood.core.refusals import (
-    AgentExists,
+    ArchivedIdInUse,
     ConversationInUse,
     InArchive,
     StubInUse,
@@ -198,7 +198,7 @@ async def restore_conversation(
     for summary, _ in agents:
         is_other = stub is None or summary.agent != stub.agent
         if is_other and await log.summary(space, summary.agent) is not None:
-            raise RefusedError(AgentExists(summary.agent))
+            raise RefusedError(ArchivedIdInUse(summary.agent, address))
     appends = tuple(
         Append(summary.agent, 0, tuple(events), summary) for summary, events in agents if events
     )

@@ -214,6 +214,18 @@ class StubInUse(Refusal, frozen=True):
     )
 
 
+class ArchivedIdInUse(Refusal, frozen=True):
+    """An agent of an archive cannot come back, because another one has its id."""
+
+    agent: str
+    address: str
+    says = (
+        "The archive has an agent '{agent}', and another agent has this id now. Nothing was "
+        "changed. Type 'sapwood restore --from {address} --space NAME' to have the conversation "
+        "in another space."
+    )
+
+
 class UnknownHold(Refusal, frozen=True):
     """No legal hold with this id is in force."""
 
