@@ -187,7 +187,8 @@ async def _make(
             made += family
             if work is not None:
                 (work / "file.txt").write_text(f"file {family[0].marker}")
-                await GitCheckpoints().save(Workspace(str(work)), family[0].id)
+                checkpoints = GitCheckpoints(space=space.connection.space)
+                await checkpoints.save(Workspace(str(work)), family[0].id)
                 (work / "file.txt").write_text("")
         for space in spaces:
             await space.search("anything")  # so that the words are indexed

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct, field
 
 from sapwood.config.folders import journal_file
-from sapwood.private_files import append_line
+from sapwood.private_files import append_line, locked
 
 JournalKind = Literal[
     "changed",
@@ -66,9 +66,10 @@ def add_to_journal(
 
 
 def append_entry(file: Path, entry: JournalEntry) -> None:
-    """Adds an entry. Several processes may write at once: each line is one write at the end."""
+    """Adds an entry. Several processes may write at once."""
     kept = msgspec.structs.replace(entry, message=entry.message[:_MAX_MESSAGE])
-    append_line(file, msgspec.json.encode(kept))
+    with locked(file):  # an erasure replaces the file
+        append_line(file, msgspec.json.encode(kept))
 
 
 def read_entries(file: Path) -> Iterator[JournalEntry]:

@@ -1,17 +1,23 @@
 """Archives: a conversation moves to object storage and comes back as it was."""
 
+import asyncio
+import gzip
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import sapwood
 from sapwood import Agent, Sapwood
+from sapwood.app.conversation_service import offline_service
 from sapwood.app.removal import archive_agent, restore_agent
-from sapwood.core.erasure import ERASED
+from sapwood.config.config_file import Config
+from sapwood.core.erasure import ARCHIVE, ARCHIVE_SOURCES, ERASED
 from sapwood.core.errors import LogError, RefusedError
-from sapwood.core.events import Recorded
+from sapwood.core.events import SYSTEM, Recorded
 from sapwood.core.ids import AgentId, Space
+from sapwood.core.tags import Tags, entries_of
 from sapwood.lifecycle.archive import archive_address, read_archive
 from sapwood.lifecycle.erasable_log import erasable
 from sapwood.lifecycle.retention import RetentionRule, add_hold, idle_conversations
@@ -39,12 +45,15 @@ async def _everything(db: Sapwood) -> dict[str, object]:
     return found
 
 
-@pytest.mark.parametrize("store", ["memory", "sqlite"])
-async def test_a_conversation_comes_back_as_it_was(store: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("store", ["memory", "sqlite", "postgres"])
+async def test_a_conversation_comes_back_as_it_was(
+    store: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     place = f"file://{tmp_path / 'objects'}"
     (tmp_path / "objects").mkdir()
-    address = ":memory:" if store == "memory" else tmp_path / "log.db"
-    async with sapwood.open(address) as db:
+    address = {"memory": ":memory:", "sqlite": str(tmp_path / "log.db")}.get(store)
+    address = address or request.getfixturevalue("postgres_dsn")
+    async with sapwood.open(address, space=tmp_path.name) as db:
         agent = await _conversation(db)
         before = await _everything(db)
         archived = await archive_agent(db.connection, agent.id, place, by="human:ada")
@@ -212,3 +221,303 @@ async def test_a_rule_finds_what_is_idle_by_label_and_age() -> None:
         await add_hold(log, space, "agent", child.agent, by="human:judge")
         [held] = await idle_conversations(log, space, RetentionRule(days=0, owner="user-42"))
         assert held.held
+
+
+async def test_an_address_that_a_user_wrote_is_refused(tmp_path: Path) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        with pytest.raises(RefusedError, match="belongs to Sapwood"):
+            await db.start(metadata={ARCHIVE: "file:///victim"})
+        agent = await _conversation(db)
+        with pytest.raises(RefusedError, match="belongs to Sapwood"):
+            await agent.label(metadata={ARCHIVE: "file:///victim"})
+        await archive_agent(db.connection, agent.id, f"file://{tmp_path}", by="human")
+        with pytest.raises(RefusedError, match="belongs to Sapwood"):
+            await agent.label(metadata={ARCHIVE: ""})
+        with pytest.raises(RefusedError, match="belongs to Sapwood"):
+            await agent.label(ARCHIVE_SOURCES)
+        await restore_agent(db.connection, agent.id, by="human")
+
+
+async def _written_by_an_earlier_version(db: Sapwood, name: str, address: str) -> Agent:
+    tags = Tags(metadata=entries_of({ARCHIVE: address}))
+    service = offline_service(db.connection, Config())
+    return await db.get(await service.start(agent=AgentId(name), tags=tags, actor=SYSTEM))
+
+
+async def test_an_address_of_another_space_is_neither_read_nor_deleted(tmp_path: Path) -> None:
+    async with sapwood.open(tmp_path / "log.db", space="tenant-a") as db:
+        agent, thief = await _conversation(db), db.space("tenant-b")
+        archived = await archive_agent(db.connection, agent.id, f"file://{tmp_path}", by="human")
+        stub = await _written_by_an_earlier_version(thief, agent.id, archived.address)
+        with pytest.raises(LogError, match="not archived"):
+            await thief.restore(stub.id)
+        await stub.erase()
+        await restore_agent(db.connection, agent.id, by="human")
+
+
+@pytest.mark.parametrize("name", ["photo.jpg", "local/heron-photo.jpg", "local/heron"])
+async def test_a_file_that_is_no_archive_is_not_deleted(name: str, tmp_path: Path) -> None:
+    file = tmp_path / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_text("a picture")
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await _written_by_an_earlier_version(db, "heron", f"file://{file}")
+        await agent.erase()
+        assert file.exists()
+
+
+async def test_an_address_that_cannot_be_read_does_not_forbid_an_erasure(tmp_path: Path) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        await db.start(owner="ada")
+        await _written_by_an_earlier_version(db, "x", "x")
+        assert (await db.erase_space()).agents == 2
+        assert await db.agents() == []
+
+
+async def test_a_conversation_with_all_the_metadata_it_may_have_is_archived(
+    tmp_path: Path,
+) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        metadata = {f"name {number}": "value" for number in range(32)}
+        agent = await db.start(metadata=metadata)
+        await agent.record("Hello.", "Hello.")
+        place = tmp_path.joinpath(*["n" * 200] * 5)
+        place.mkdir(parents=True)
+        await agent.archive_to(f"file://{place}")
+        restored = await db.restore(agent.id)
+        [summary] = await db.agents()
+        assert (summary.metadata, len(await restored.events())) == (metadata, 2)
+
+
+async def test_a_conversation_whose_stub_is_refused_stays_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await _conversation(db)
+        before = await _everything(db)
+        monkeypatch.setattr("sapwood.core.decide.agents.LABELS_LIMIT", 0)
+        with pytest.raises(RefusedError, match="labels"):
+            await agent.archive_to(f"file://{tmp_path}")
+        monkeypatch.undo()
+        assert await _everything(db) == before
+        assert not _objects(tmp_path)
+
+
+async def test_of_two_who_archive_a_conversation_at_once_one_does(tmp_path: Path) -> None:
+    path, place = tmp_path / "log.db", f"file://{tmp_path}"
+    async with sapwood.open(path) as db, sapwood.open(path) as other:
+        agent = await _conversation(db)
+        before = await _everything(db)
+        done = await asyncio.gather(
+            agent.archive_to(place),
+            (await other.get(agent.id)).archive_to(place),
+            return_exceptions=True,
+        )
+        [refused] = [each for each in done if isinstance(each, BaseException)]
+        assert isinstance(refused, RefusedError)
+        await db.restore(agent.id)
+        assert await _everything(db) == before
+
+
+async def test_a_stub_is_not_archived_again(tmp_path: Path) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await _conversation(db)
+        before = await _everything(db)
+        await agent.archive_to(f"file://{tmp_path}")
+        with pytest.raises(RefusedError, match="is in object storage"):
+            await agent.archive_to(f"file://{tmp_path}")
+        await db.restore(agent.id)
+        assert await _everything(db) == before
+
+
+async def test_a_reply_that_comes_while_a_conversation_is_archived_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await _conversation(db)
+        [child] = await db.agents(parent=agent.id)
+        log = erasable(db.connection.log)
+        before = log.replace_agents
+
+        async def replace(*args: Any) -> None:
+            await (await db.get(child.agent)).run_command("/send parent Eight storks.")
+            await before(*args)
+
+        monkeypatch.setattr(log, "replace_agents", replace)
+        with pytest.raises(RefusedError, match="was used while"):
+            await agent.archive_to(f"file://{tmp_path}")
+        assert not _objects(tmp_path)
+        assert "Eight storks." in str(await (await db.get(child.agent)).events())
+
+
+async def test_a_conversation_whose_turn_runs_is_not_archived(tmp_path: Path) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await db.start()
+        async with agent.turn("Where do herons nest?") as turn:
+            await turn.call()
+            with pytest.raises(RefusedError, match="Try again when nobody uses it"):
+                await agent.archive_to(f"file://{tmp_path}")
+            await turn.reply("In trees.")
+        await agent.archive_to(f"file://{tmp_path}")
+
+
+async def test_a_stub_cannot_be_continued_and_says_how_to_bring_it_back(tmp_path: Path) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await _conversation(db)
+        await agent.archive_to(f"file://{tmp_path}")
+        way_out = f"Type 'sapwood restore {agent.id}' to bring it back"
+        for act in (agent.fork, agent.unarchive, lambda: agent.record("And?", "No.")):
+            with pytest.raises(RefusedError, match=way_out):
+                await act()
+
+
+async def test_what_was_added_to_a_stub_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await _conversation(db)
+        await agent.archive_to(f"file://{tmp_path}")
+        monkeypatch.setattr("sapwood.core.decide.forks.require_not_in_archive", str)
+        child = await agent.fork()  # as earlier versions let them
+        await child.record("New work.", "Done.")
+        before = await _everything(db)
+        with pytest.raises(RefusedError, match=r"would be lost.*Nothing was changed"):
+            await db.restore(agent.id)
+        assert await _everything(db) == before
+
+
+async def test_a_restore_that_finds_an_id_in_use_changes_nothing(tmp_path: Path) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await _conversation(db)
+        [child] = await db.agents(parent=agent.id)
+        await agent.archive_to(f"file://{tmp_path}")
+        other = await db.start("again", id=child.agent)
+        before = await _everything(db)
+        with pytest.raises(RefusedError, match=f"'{child.agent}'.*Nothing was changed"):
+            await db.restore(agent.id)
+        assert await _everything(db) == before
+        await other.erase()
+        await db.restore(agent.id)
+
+
+async def test_labels_and_a_name_that_a_stub_got_are_kept(tmp_path: Path) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await db.start("birds", owner="user-42", metadata={"plan": "gold"})
+        await agent.record("Where do herons nest?", "In trees.")
+        await agent.archive_to(f"file://{tmp_path}")
+        await agent.label("late", owner="user-7")
+        await agent.rename("herons")
+        await db.restore(agent.id)
+        [summary] = await db.agents()
+        assert (summary.name, summary.owner, summary.labels) == ("herons", "user-7", ("late",))
+        assert summary.metadata == {"plan": "gold"}
+        await agent.record("And storks?", "On roofs.")
+
+
+async def test_the_object_of_a_restored_conversation_is_deleted(tmp_path: Path) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await _conversation(db)
+        await agent.archive_to(f"file://{tmp_path}")
+        await db.restore(agent.id)
+        assert not _objects(tmp_path)
+
+
+async def test_an_object_that_could_not_be_deleted_is_deleted_at_the_next_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await _conversation(db)
+        before = await _everything(db)
+        await agent.archive_to(f"file://{tmp_path}")
+
+        async def fail(address: str) -> None:
+            raise LogError("The storage is away.")
+
+        monkeypatch.setattr("sapwood.lifecycle.archive.delete_object", fail)
+        with pytest.raises(LogError, match="Everything else is done"):
+            await db.restore(agent.id)
+        monkeypatch.undo()
+        assert await _everything(db) == before
+        assert _objects(tmp_path)
+    async with sapwood.open(tmp_path / "log.db") as db:
+        assert not _objects(tmp_path)
+        assert await _everything(db) == before
+
+
+async def test_mail_does_not_stay_in_the_stub_of_its_receiver(tmp_path: Path) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        sender, receiver = await db.start(), await db.start()
+        await sender.send(receiver, "The heron is in the reeds.")
+        await receiver.read_mail()
+        await receiver.record("And now?", "We wait.")
+        await receiver.archive_to(f"file://{tmp_path}")
+        await sender.erase()
+        assert await db.search("heron") == []
+        assert len(await db.search("now")) == 1
+
+
+async def test_mail_that_is_erased_goes_from_the_archive_of_its_receiver(tmp_path: Path) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        sender, other, receiver = [await db.start(name) for name in ("sender", "other", "receiver")]
+        await sender.send(receiver, "The heron is in the reeds.")
+        await other.send(receiver, "The stork is on the roof.")
+        child = await receiver.fork()
+        await sender.send(child, "The heron has gone.")
+        await receiver.read_mail()
+        await receiver.record("And now?", "We wait.")
+        await receiver.archive_to(f"file://{tmp_path}")
+        await sender.erase()
+        [file] = _objects(tmp_path)
+        assert b"heron" not in gzip.decompress(file.read_bytes())
+        restored = await db.restore(receiver.id)
+        texts = str(await restored.events()), str(await (await db.get(child.id)).events())
+        assert ERASED in texts[0]
+        assert ERASED in texts[1]
+        assert "The stork is on the roof." in texts[0]
+        assert {each.labels for each in await db.agents()} == {()}
+
+
+async def test_a_quotation_that_is_erased_goes_from_an_archive(tmp_path: Path) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        source, reader = await db.start("source"), await db.start("reader")
+        await source.record("Where do herons nest?", "In trees.")
+        await reader.record("Hello.", "Hello.")
+        await reader.run_command("/load source/1")
+        assert "herons" in str(await reader.events())
+        await reader.archive_to(f"file://{tmp_path}")
+        await source.erase()
+        restored = await db.restore(reader.id)
+        assert "herons" not in str(await restored.events())
+        assert ERASED in str(await restored.events())
+
+
+async def test_archives_without_words_of_the_erased_are_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent, other = await _conversation(db), await db.start()
+        await agent.archive_to(f"file://{tmp_path}")
+        monkeypatch.setattr("sapwood.lifecycle.archived_words.read_archive", pytest.fail)
+        await other.erase()
+
+
+async def test_a_restore_that_has_read_erased_mail_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        sender, receiver = await db.start(), await db.start()
+        await sender.send(receiver, "The heron is in the reeds.")
+        await receiver.archive_to(f"file://{tmp_path}")
+        log = erasable(db.connection.log)
+        before = log.replace_agents
+
+        async def replace(*args: Any) -> None:
+            await sender.erase()
+            await before(*args)
+
+        monkeypatch.setattr(log, "replace_agents", replace)
+        with pytest.raises(LogError, match="Try again"):
+            await db.restore(receiver.id)
+        monkeypatch.undo()
+        restored = await db.restore(receiver.id)
+        assert [letter.text for letter in await restored.mail()] == [ERASED]

@@ -3,20 +3,34 @@
 import asyncio
 import sqlite3
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
 
 import sapwood
+from sapwood.analysis.handoff import Handoff
 from sapwood.analysis.session import TopicArchive
-from sapwood.config.folders import archives_folder, checkpoints_folder, data_folder, journal_file
+from sapwood.config.folders import (
+    archives_folder,
+    checkpoints_folder,
+    data_folder,
+    handoffs_folder,
+    journal_file,
+)
+from sapwood.context_actions.archive_actions import write_handoff
 from sapwood.context_actions.archive_files import write_archive
+from sapwood.core.checkpoint import Saved, Unsaved
 from sapwood.core.events import SessionSynced
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.program_session import ProgramSession
 from sapwood.core.settings import Workspace
 from sapwood.engine.process_engine import ProcessEngine
-from sapwood.journal import add_to_journal
+from sapwood.journal import add_to_journal, entries
+from sapwood.lifecycle import local_files
+from sapwood.private_files import replace_file
+from sapwood.workspace.checkpoints import git_checkpoints
+from sapwood.workspace.checkpoints.checkpoint_store import ref_of
 from sapwood.workspace.checkpoints.git_checkpoints import GitCheckpoints
 from tests.store.contract import append, commit_of
 
@@ -44,6 +58,10 @@ def objects(folder: Path) -> int:
     found = git("--git-dir", str(folder), "count-objects", "-v")
     counts = dict(line.split(": ") for line in found.splitlines())
     return int(counts["count"]) + int(counts["in-pack"])
+
+
+def without_space(agent: AgentId, space: Space) -> str:
+    return ref_of(agent)
 
 
 async def test_checkpoints_go_and_those_of_others_stay(home: Path) -> None:
@@ -108,3 +126,71 @@ async def test_the_engine_forgets_its_drives(home: Path) -> None:
         assert b"marker-heron" not in found
         with sqlite3.connect(file) as connection:
             assert connection.execute("SELECT agent FROM bells").fetchall() == [("marker-stork",)]
+
+
+async def test_checkpoints_of_an_agent_with_the_same_id_in_another_space_stay(home: Path) -> None:
+    folder = home / "project"
+    folder.mkdir()
+    git("init", "-q", str(folder))
+    async with sapwood.open(home / "log.db", space="tenant-a") as db:
+        workspace = Workspace(str(folder))
+        kept, erased = await db.start(id="1"), await db.space("tenant-b").start(id="1")
+        saved: list[Saved | Unsaved] = []
+        for number, agent in enumerate((kept, erased)):
+            (folder / "file.txt").write_text(f"heron {number}")
+            checkpoints = GitCheckpoints(space=agent.connection.space)
+            saved.append(await checkpoints.save(workspace, agent.id))
+        await erased.erase()
+        first, second = saved
+        assert isinstance(first, Saved)
+        assert isinstance(second, Saved)
+        assert await GitCheckpoints().holds(workspace, first)
+        assert not await GitCheckpoints().holds(workspace, second)
+
+
+@pytest.mark.parametrize("elsewhere", [True, False])
+async def test_checkpoints_of_an_earlier_version_go_if_no_other_space_has_the_id(
+    elsewhere: bool, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = home / "project"
+    folder.mkdir()
+    git("init", "-q", str(folder))
+    async with sapwood.open(home / "log.db", space="tenant-a") as db:
+        agent = await db.start(id="1")
+        if elsewhere:
+            await db.space("tenant-b").start(id="1")
+        monkeypatch.setattr(git_checkpoints, "ref_of", without_space)
+        saved = await GitCheckpoints().save(Workspace(str(folder)), agent.id)
+        assert isinstance(saved, Saved)
+        await agent.erase()
+        assert await GitCheckpoints().holds(Workspace(str(folder)), saved) is elsewhere
+
+
+async def test_a_handoff_goes_with_its_own_session_alone(home: Path) -> None:
+    async with sapwood.open(home / "log.db") as db:
+        agent = await db.start(id="1")
+        for session in ("1", "21"):
+            words = Handoff("ada", "1. Fix the login of 1", "Session: 1", session=session)
+            write_handoff(handoffs_folder(), words)
+        await agent.erase()
+        [left] = [file.read_text() for file in handoffs_folder().iterdir()]
+        assert "Session: 21" in left
+
+
+async def test_a_line_that_is_added_to_the_journal_while_others_go_is_kept(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with sapwood.open(home / "log.db") as db:
+        agent = await db.start(id="demo")
+        add_to_journal("archived", "heron", session="demo")
+        adding = threading.Thread(target=add_to_journal, args=("archived", "stork"))
+
+        def replace(file: Path, content: bytes) -> None:
+            adding.start()
+            adding.join(0.2)  # it waits for the lock
+            replace_file(file, content)
+
+        monkeypatch.setattr(local_files, "replace_file", replace)
+        await agent.erase()
+        adding.join()
+        assert [entry.message for entry in entries()] == ["stork"]

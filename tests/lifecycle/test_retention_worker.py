@@ -230,3 +230,16 @@ async def test_all_spaces_are_listed_in_pages(address: str, tmp_path: Path) -> N
             last = page[-1]
         assert [space for space in found if space in wanted] == wanted
         assert found == sorted(found)
+
+
+async def test_a_conversation_that_is_used_again_is_not_archived(tmp_path: Path) -> None:
+    pytest.importorskip("obstore", reason="the extra 'archive' is not installed")
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await db.start("back")
+        await agent.record("Hello.", "Hello.")
+        log, space = erasable(db.connection.log), db.connection.space
+        found = await idle_conversations(log, space, RetentionRule(NOW))
+        await agent.record("I am back.", "Welcome.")
+        before = await agent.events()
+        assert await let_go(db.connection, found, f"file://{tmp_path}", by="system") == 0
+        assert await agent.events() == before

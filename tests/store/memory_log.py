@@ -4,7 +4,7 @@ Use it on one event loop only.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 from msgspec import structs
@@ -14,6 +14,7 @@ from sapwood.core.erasure import (
     Erasure,
     ErasureItem,
     Hold,
+    OutsideData,
     Senders,
     UnfinishedErasure,
     outside_data,
@@ -384,11 +385,32 @@ class MemoryLog:
         )
         return others
 
+    async def replace_agents(
+        self, space: Space, erasure: Erasure, expected: Mapping[AgentId, int], commit: Commit
+    ) -> None:
+        """Deletes agents that are at these versions, and stores a commit, together or not."""
+        data = self._data_of(space)
+        family = data.with_descendants(set(expected))
+        for agent in sorted(family):
+            known = data.summaries.get(agent)
+            if known is None or known.version != expected.get(agent) or agent in data.words:
+                raise VersionConflict(agent, expected.get(agent, 0))
+        for append in commit.appends:
+            if append.agent not in expected and append.agent in data.summaries:
+                raise VersionConflict(append.agent, append.expected)
+        await self.begin_erasure(space, erasure, list(expected))
+        for agent in expected:
+            outside = OutsideData(restored=outside_data(data.streams[agent]).archives)
+            await self.erase_agent(space, erasure.id, agent)
+            data.erasing[erasure.id][agent] = ErasureItem(agent, True, outside)
+        await self.commit(space, commit)
+
     async def clear_space(self, space: Space, erasure: str) -> None:
         """Deletes what a space has beside its agents."""
         data = self._data_of(space)
-        data.receipts.clear()
-        data.snapshots.clear()
+        if not data.summaries:
+            data.receipts.clear()
+            data.snapshots.clear()
 
     async def erase_words(self, space: Space, erasure: str) -> None:
         """Does nothing: the first search computes the words."""
@@ -526,8 +548,11 @@ class _SpaceData:
     ) -> tuple[set[AgentId], int]:
         """Replaces what the agent said in the logs of others, and tells them by an event."""
         changed: set[AgentId] = set()
-        going = self._with_descendants({agent}) | {
-            each for items in self.erasing.values() for each in items
+        going = self.with_descendants({agent}) | {
+            each.agent
+            for items in self.erasing.values()
+            for each in items.values()
+            if not each.deleted
         }
         rewritten = 0
         for place, recorded in enumerate(self.order):
@@ -546,7 +571,7 @@ class _SpaceData:
                 rewritten += 1
                 if known := self.receipts.get(recorded.command):
                     self.receipts[recorded.command] = structs.replace(known, digest="")
-        told = self._with_descendants(changed) - going
+        told = self.with_descendants(changed) - going
         for other in sorted(told):
             summary = self.summaries[other]
             version = summary.version + 1
@@ -556,7 +581,7 @@ class _SpaceData:
             self.summaries[other] = structs.replace(summary, version=version)
         return told, rewritten
 
-    def _with_descendants(self, agents: set[AgentId]) -> set[AgentId]:
+    def with_descendants(self, agents: set[AgentId]) -> set[AgentId]:
         found = set[AgentId]()
         while agents:
             found |= agents

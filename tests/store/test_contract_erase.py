@@ -3,13 +3,13 @@
 import asyncio
 import contextlib
 from collections.abc import AsyncGenerator
-from typing import cast
+from typing import Any, cast
 
 import pytest
 from msgspec import structs
 
 from sapwood.core.content import Note, Text
-from sapwood.core.erasure import ERASED, Erasure, Hold
+from sapwood.core.erasure import ERASED, Erasure, ErasureItem, Hold
 from sapwood.core.events import (
     AgentRenamed,
     AgentStarted,
@@ -28,7 +28,7 @@ from sapwood.core.live_words import LiveWords
 from sapwood.core.log_values import Cursor, Receipt, Snapshot, TailedEvent, VersionConflict
 from sapwood.core.view.frames import framed_prompt
 from sapwood.lifecycle.erasable_log import ErasableLog, erasable
-from sapwood.lifecycle.erasure import Eraser, resume_erasures
+from sapwood.lifecycle.erasure import Eraser, ExternalStores, resume_erasures
 from sapwood.turns.log import Log
 from tests.store.backends import MemoryBackend
 from tests.store.contract import Backend, OpenLog, append, commit_of, grow, start, take
@@ -387,3 +387,143 @@ async def test_a_hold_is_kept_after_its_release(erasing: ErasableLog, space: Spa
         Hold("h1", 5, "human:ada", "agent", ADA, "case 42", 6, "human:bob")
     ]
     assert await erasing.holds(Space(f"{space}-other")) == []
+
+
+async def test_agents_are_replaced_by_a_commit(erasing: ErasableLog, space: Space) -> None:
+    await start(erasing, space, ADA, "the heron", LONG)
+    await start(erasing, space, BOB, parent=ADA)
+    stork = commit_of(append(ADA, AgentStarted(name="stork")))
+    record = Erasure(f"replaces-{space}", 1, "human", "archive")
+    await erasing.replace_agents(space, record, {ADA: 2, BOB: 1}, stork)
+    [summary] = await erasing.agents(space)
+    assert (summary.agent, summary.version) == (ADA, 1)
+    [unfinished] = await erasing.unfinished_erasures()
+    assert (unfinished.record.agents, {each.deleted for each in unfinished.items}) == (2, {True})
+    assert await resume_erasures(erasing) == 1
+    assert await erasing.search(space, "heron") == []
+    await grow(erasing, space, ADA, "the crane")
+    assert [hit.ref.agent for hit in await erasing.search(space, "crane")] == [ADA]
+
+
+@pytest.mark.parametrize(
+    "case", ["another version", "a child", "words that arrive", "an id that is taken"]
+)
+async def test_agents_that_were_used_are_not_replaced(
+    case: str, erasing: ErasableLog, space: Space
+) -> None:
+    for agent in (ADA, EVE):
+        await start(erasing, space, agent, "the heron")
+    expected, new = {ADA: 1}, ADA
+    match case:
+        case "another version":
+            await grow(erasing, space, ADA, "the crane")
+        case "a child":
+            await start(erasing, space, BOB, parent=ADA)
+        case "words that arrive":
+            words = LiveWords(1, CommandId("words"), (Text("arriving"),))
+            assert await erasing.save_words(space, ADA, 1, words, None)
+        case _:
+            new = EVE
+    before = (await erasing.agents(space), await erasing.read(space, ADA))
+    with pytest.raises(VersionConflict):
+        await erasing.replace_agents(
+            *(space, Erasure(f"replaces-{space}", 1, "human", "archive"), expected),
+            commit_of(append(new, AgentStarted(name="stork"))),
+        )
+    assert (await erasing.agents(space), await erasing.read(space, ADA)) == before
+    assert await erasing.unfinished_erasures() == []
+
+
+async def test_an_id_that_an_unfinished_erasure_names_can_be_erased_again(
+    erasing: ErasableLog, space: Space
+) -> None:
+    first = Erasure(f"first-{space}", 1, "human", "conversation")
+    await start(erasing, space, ADA, "the heron")
+    await erasing.begin_erasure(space, first, [ADA])
+    await erasing.erase_agent(space, first.id, ADA)
+    await start(erasing, space, ADA, "the stork", "a new secret")
+    record = await erase(erasing, space, ADA)
+    assert (record.agents, record.events) == (1, 2)
+    assert await erasing.agents(space) == []
+    assert await erasing.search(space, "secret") == []
+    [unfinished] = await erasing.unfinished_erasures()
+    assert [each.deleted for each in unfinished.items] == [True]
+    assert await resume_erasures(erasing) == 1
+
+
+async def test_mail_goes_from_an_agent_whose_id_an_unfinished_erasure_names(
+    erasing: ErasableLog, space: Space
+) -> None:
+    first = Erasure(f"first-{space}", 1, "human", "conversation")
+    await start(erasing, space, BOB)
+    await erasing.begin_erasure(space, first, [BOB])
+    await erasing.erase_agent(space, first.id, BOB)
+    sent = append(ADA, MailSent("m", BOB, "the heron"))
+    received = append(BOB, MailReceived("m", "the heron", ADA))
+    await erasing.commit(space, commit_of(sent, received))
+    await erase(erasing, space, ADA)
+    [mail, _] = [each.event for each in await erasing.read(space, BOB)]
+    assert mail == MailReceived("m", ERASED, ADA)
+    assert await resume_erasures(erasing) == 1
+
+
+async def test_what_is_begun_in_a_space_while_it_is_erased_stays_whole(
+    erasing: ErasableLog, space: Space
+) -> None:
+    record = Erasure(f"space-{space}", 1, "human", "space")
+    await start(erasing, space, ADA, "the heron", LONG)
+    await erasing.search(space, "heron")
+    await erasing.begin_erasure(space, record, [ADA])
+    await erasing.erase_agent(space, record.id, ADA)
+    command = CommandId("payment-7")
+    begun = append(EVE, AgentStarted(name="anew"), command=command)
+    await erasing.commit(space, commit_of(begun, command=command, message="Paid."))
+    cursor = await erasing.end(space)
+    assert await resume_erasures(erasing) == 1
+    assert await erasing.receipt(space, command) is not None
+    assert await erasing.end(space) == cursor
+    await grow(erasing, space, EVE, "the crane")
+    [tailed] = await take(erasing.tail(space, cursor), 1)
+    assert tailed.recorded.version == 2
+    assert await erasing.search(space, "heron") == []
+
+
+async def test_an_erasure_that_fails_does_not_keep_others_waiting(
+    erasing: ErasableLog, space: Space
+) -> None:
+    async def fail_for_ada(space: Space, item: ErasureItem) -> None:
+        if item.agent == ADA:
+            raise OSError("The disk is away.")
+
+    for number, agent in enumerate((ADA, BOB)):
+        await start(erasing, space, agent)
+        record = Erasure(f"{number}-{space}", number, "human", "conversation")
+        await erasing.begin_erasure(space, record, [agent])
+    with pytest.raises(OSError, match="disk is away"):
+        await resume_erasures(erasing, ExternalStores((fail_for_ada,)))
+    [unfinished] = await erasing.unfinished_erasures()
+    assert [each.agent for each in unfinished.items] == [ADA]
+    assert await erasing.agents(space) == []
+    assert await resume_erasures(erasing) == 1
+
+
+async def test_places_outside_are_cleared_although_another_process_finished_the_erasure(
+    erasing: ErasableLog, space: Space, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cleared: list[AgentId] = []
+
+    async def clear(space: Space, item: ErasureItem) -> None:
+        cleared.append(item.agent)
+
+    before = erasing.erase_agent
+
+    async def erase_agent(*args: Any) -> frozenset[AgentId]:
+        monkeypatch.undo()
+        assert await resume_erasures(erasing) == 1
+        return await before(*args)
+
+    await start(erasing, space, ADA)
+    monkeypatch.setattr(erasing, "erase_agent", erase_agent)
+    with contextlib.suppress(KeyError):  # the log in memory has no erasure any more
+        await Eraser(erasing, space, ExternalStores((clear,))).erase([ADA], by="human")
+        assert cleared == [ADA]

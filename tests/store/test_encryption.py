@@ -350,12 +350,12 @@ async def test_an_archive_is_encrypted_and_comes_back(
         assert traces(file.read_bytes() + file.name.encode()) == set()
         assert traces(raw_bytes(address)) == set()
         assert await db.search(marker("prompt"))
-        await db.restore(agent.id)
-        assert await agent.events() == before
         other = db.space(f"{space}-2")
         await other.start()
         with pytest.raises(LogError, match="does not have the key"):
             await restore_agent(other.connection, None, archived.address, by="human:ada")
+        await db.restore(agent.id)
+        assert await agent.events() == before
 
 
 WRITER = """

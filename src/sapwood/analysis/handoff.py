@@ -17,6 +17,7 @@ from sapwood.core.turn import Reply
 from sapwood.core.turn_numbers import turn_words
 from sapwood.redaction import mask_secrets
 
+_SESSION = "Session: "
 _VERBS = {
     "reviewer": "Review",
     "tester": "Test",
@@ -100,8 +101,8 @@ def render_handoff(handoff: Handoff) -> str:
         f"Task: {handoff.task}",
         f'Original request: "{handoff.request}"',
         *(
-            f"{name}: {value}"
-            for name, value in (("Project", handoff.project), ("Session", handoff.session))
+            f"{name}{value}"
+            for name, value in (("Project: ", handoff.project), (_SESSION, handoff.session))
             if value
         ),
         "",
@@ -112,6 +113,13 @@ def render_handoff(handoff: Handoff) -> str:
     if handoff.last_said:
         lines += ["## Last reply of the agent", handoff.last_said, ""]
     return mask_secrets("\n".join(lines))
+
+
+def session_of_handoff(text: str) -> str:
+    """The session from which a package was made, by the head of its text; empty if it has none."""
+    head, _, _ = text.partition("\n## ")
+    found = [line for line in head.splitlines() if line.startswith(_SESSION)]
+    return found[-1].removeprefix(_SESSION) if found else ""
 
 
 def _done(ledger: Ledger) -> Iterator[str]:

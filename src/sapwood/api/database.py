@@ -296,9 +296,10 @@ class Sapwood:
     async def restore(self, agent: str, *, actor: Actor = HUMAN) -> Agent:
         """Brings an archived conversation back in place of its stub, and returns its root.
 
-        `agent` is the id of the stub. Ids, versions and times are those of before. The object
-        stays. Raises `AgentNotFound`, and `LogError` if the agent is not archived or its object
-        cannot be read; then nothing was changed.
+        `agent` is the id of the stub. Ids, versions and times are those of before, and a name,
+        owner or labels that the stub got meanwhile are kept. The object is deleted. Raises
+        `AgentNotFound`, `LogError` if the agent is not archived or its object cannot be read, and
+        `RefusedError` if one of the ids is in use; then nothing was changed.
         """
         from sapwood.app.removal import restore_agent
 

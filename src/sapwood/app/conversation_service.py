@@ -172,7 +172,8 @@ def _git_checkpoints(connection: Connection, config: CheckpointConfig) -> Checkp
     from sapwood.workspace.checkpoints.checkpoint_save import CheckpointLimits
     from sapwood.workspace.checkpoints.git_checkpoints import GitCheckpoints
 
-    return GitCheckpoints(CheckpointLimits(config.largest, own=own_files(connection.address)))
+    limits = CheckpointLimits(config.largest, own=own_files(connection.address))
+    return GitCheckpoints(limits, connection.space)
 
 
 def own_files(address: str) -> tuple[str, ...]:

@@ -1,9 +1,11 @@
 """The places outside of the log where this machine has data of a conversation."""
 
 import asyncio
+from collections.abc import Collection
 
 from sapwood.config.database_address import is_of_plugin
 from sapwood.core.erasure import ErasureItem, Senders
+from sapwood.core.errors import LogError
 from sapwood.core.ids import AgentId, Space
 from sapwood.lifecycle.erasable_log import ErasableLog
 from sapwood.lifecycle.erasure import ExternalEraser, ExternalStores
@@ -11,14 +13,15 @@ from sapwood.lifecycle.erasure import ExternalEraser, ExternalStores
 
 def external_stores(log: ErasableLog, address: str) -> ExternalStores:
     """The places outside of the log; of a log that has no address, only archives."""
-    archived = _Archives(log).senders
+    archives = _Archives(log)
+    archived, words = archives.senders, archives.erase_words
     if not address or address == ":memory:" or is_of_plugin(address):
-        return ExternalStores(archived=archived)
+        return ExternalStores((), archived, None, _delete_archive, words)
     from sapwood.lifecycle.local_files import erase_local_files
 
     engine = _EngineEraser(address)
-    found: list[ExternalEraser] = [_erase_archives, _erase_checkpoints, erase_local_files, engine]
-    return ExternalStores(tuple(found), archived, _remember)
+    found: list[ExternalEraser] = [_CheckpointEraser(log), erase_local_files, engine]
+    return ExternalStores(tuple(found), archived, _remember, _delete_archive, words)
 
 
 async def _remember(space: Space, agent: AgentId, at: int) -> None:
@@ -39,25 +42,60 @@ class _Archives:
 
     async def senders(self, space: Space, agent: AgentId) -> Senders:
         """The agents of the conversation of which this one is the stub. Raises `LogError`."""
-        from sapwood.lifecycle.archive import archive_address, read_senders
+        from sapwood.lifecycle.archive import archive_address, is_archive_of, read_senders
 
         summary = await self._log.summary(space, agent)
         address = archive_address(summary) if summary is not None else ""
-        return await read_senders(self._log, space, address) if address else {}
+        if not is_archive_of(address, space, agent):
+            return {}
+        return await read_senders(self._log, space, address)
+
+    async def erase_words(self, space: Space, erased: Collection[AgentId]) -> None:
+        """Replaces the words of erased agents in the archives of a space. Raises `LogError`."""
+        from sapwood.lifecycle.archived_words import erase_archived_words
+
+        await erase_archived_words(self._log, space, erased)
 
 
-async def _erase_archives(space: Space, item: ErasureItem) -> None:
-    if item.outside.archives:
-        from sapwood.lifecycle.archive import delete_object
+async def _delete_archive(space: Space, agent: AgentId, address: str) -> None:
+    from sapwood.lifecycle.archive import delete_object, is_archive_of
 
-        for address in item.outside.archives:
-            await delete_object(address)
+    if not is_archive_of(address, space, agent):
+        return
+    try:
+        await delete_object(address)
+    except LogError as error:
+        raise LogError(
+            f"{error} Everything else is done. Sapwood tries it again the next time the database "
+            "is opened."
+        ) from error
 
 
-async def _erase_checkpoints(space: Space, item: ErasureItem) -> None:
-    from sapwood.workspace.checkpoints.checkpoint_store import erase_checkpoints
+class _CheckpointEraser:
+    """Deletes the checkpoints of an agent.
 
-    await asyncio.to_thread(erase_checkpoints, item.agent)
+    Earlier versions kept them by the id alone. Those stay if an agent of another space has the id.
+    """
+
+    def __init__(self, log: ErasableLog) -> None:
+        self._log = log
+
+    async def __call__(self, space: Space, item: ErasureItem) -> None:
+        from sapwood.workspace.checkpoints import checkpoint_store
+
+        own, old = (checkpoint_store.ref_of(item.agent, each) for each in (space, None))
+        for ref in await asyncio.to_thread(checkpoint_store.stored_refs, own, old):
+            if ref == own or not await self._is_elsewhere(space, item.agent):
+                await asyncio.to_thread(checkpoint_store.erase_checkpoints, ref)
+
+    async def _is_elsewhere(self, space: Space, agent: AgentId) -> bool:
+        page = await self._log.spaces()
+        while page:
+            for each in page:
+                if each != space and await self._log.summary(each, agent) is not None:
+                    return True
+            page = await self._log.spaces(after=page[-1])
+        return False
 
 
 class _EngineEraser:

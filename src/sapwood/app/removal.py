@@ -10,24 +10,24 @@ import fnmatch
 import logging
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sapwood.app.conversation_service import offline_service
 from sapwood.app.external_stores import external_stores
-from sapwood.config.config_file import Config, RetentionConfig
-from sapwood.core.commands import Archive, RecordTurn, Unarchive
-from sapwood.core.content import Text
-from sapwood.core.erasure import ARCHIVE, ArchivedConversation
+from sapwood.config.config_file import RetentionConfig
+from sapwood.core.commands import Archive, Unarchive
+from sapwood.core.erasure import ArchivedConversation
 from sapwood.core.errors import LogError, RefusedError
 from sapwood.core.events import SYSTEM, Actor
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import AgentSummary
 from sapwood.core.refusals import ConversationInUse, Refusal
-from sapwood.core.settings import Settings
-from sapwood.core.tags import Tags, entries_of
-from sapwood.lifecycle.archive import archive_address, archive_conversation, restore_conversation
+from sapwood.lifecycle.archive import (
+    archive_address,
+    archive_conversation,
+    is_archive_of,
+    restore_conversation,
+)
 from sapwood.lifecycle.erasable_log import LeaderLock, erasable
 from sapwood.lifecycle.erasure import Eraser, is_erased, read_erased
 from sapwood.lifecycle.retention import IdleConversation, RetentionRule, find_idle
@@ -97,7 +97,7 @@ async def let_go(
     done = 0
     for each in found:
         try:
-            await archive_agent(connection, each.root.agent, archive, by=by)
+            await archive_agent(connection, each.root.agent, archive, by=by, members=each.members)
         except RefusedError as refused:
             if not isinstance(refused.refusal, ConversationInUse):
                 raise
@@ -231,32 +231,21 @@ async def _keep(
 
 
 async def archive_agent(
-    connection: "Connection", root: AgentId, place: str, *, by: str
+    connection: "Connection",
+    root: AgentId,
+    place: str,
+    *,
+    by: str,
+    members: Sequence[AgentSummary] | None = None,
 ) -> ArchivedConversation:
     """Moves the conversation of a root to object storage and leaves a stub in its place.
 
-    Raises `RefusedError` if a legal hold covers it or if it is in use, and `LogError` if the object
-    cannot be written.
+    `members` are its agents as they were found. Raises `RefusedError` if a legal hold covers it or
+    if it is in use, and `LogError` if the object cannot be written.
     """
-    log = erasable(connection.log)
-    archived, summary, words = await archive_conversation(
-        log, connection.space, root, place, partial(_close, connection), by=by
-    )
-    connection.dispatcher.forget([root])
-    tags = summary.tags or Tags()
-    kept = {each.name: each.value for each in tags.metadata}
-    service = offline_service(connection, Config())
-    await service.start(
-        summary.folder,
-        name=summary.name,
-        settings=Settings(summary.model),
-        agent=root,
-        tags=Tags(tags.owner, tags.labels, entries_of({**kept, ARCHIVE: archived.address})),
-    )
-    note = f"This conversation is in an archive: {archived.address}"
-    await service.dispatch(RecordTurn(root, (Text(words or note),), ()), SYSTEM)
-    await service.dispatch(Archive(root), SYSTEM)
-    return archived
+    counter = connection.dispatcher.counter_for("")
+    eraser = eraser_for(connection)
+    return await archive_conversation(eraser, root, place, counter, by=by, members=members)
 
 
 async def restore_agent(
@@ -265,15 +254,12 @@ async def restore_agent(
     """Brings the conversation back of which this agent is the stub. Returns its agents.
 
     Without a stub, `address` is that of the object. Raises `LogError` if it is no stub, or if its
-    object cannot be read.
+    object cannot be read, and `RefusedError` if something would be lost.
     """
-    log, space = erasable(connection.log), connection.space
+    eraser, summary = eraser_for(connection), None
     if stub is not None:
-        summary = await log.summary(space, stub)
+        summary = await eraser.log.summary(connection.space, stub)
         address = archive_address(summary) if summary is not None else ""
-        if not address:
+        if not is_archive_of(address, connection.space, stub):
             raise LogError(f"'{stub}' is not archived. Nothing was changed.")
-    agents = await restore_conversation(log, space, stub, address, by=by)
-    if stub is not None:
-        connection.dispatcher.forget([stub])
-    return agents
+    return await restore_conversation(eraser, summary, address, by=by)

@@ -11,7 +11,7 @@ wrote in its own words stays.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -31,6 +31,7 @@ from sapwood.core.events import (
     UnreadableEvent,
 )
 from sapwood.core.ids import AgentId, EventRef, Space
+from sapwood.core.tags import Tags
 from sapwood.core.text_size import texts_in
 
 ERASED = "[erased]"
@@ -38,6 +39,19 @@ ERASED = "[erased]"
 
 ARCHIVE = "sapwood.archive"
 """The metadata entry of an agent that stands for an archived one: the address of its object."""
+
+ARCHIVE_SOURCES = "sapwood.archive.sources"
+"""The metadata entry of such an agent with a list of others of whom the archive has words.
+
+It is the label of those that have the entry too: lists find them by it.
+"""
+
+
+def archive_in(tags: Tags | None) -> str:
+    """The address of the archive for which an agent with these tags stands; empty if none."""
+    entries = tags.metadata if tags is not None else ()
+    return next((entry.value for entry in entries if entry.name == ARCHIVE), "")
+
 
 ErasureScope = Literal["conversation", "owner", "space", "retention", "archive"]
 """What was erased. An `archive` moves a conversation to object storage and loses nothing of it."""
@@ -84,10 +98,14 @@ class ArchivedConversation(Struct, frozen=True):
 
 
 class OutsideData(Struct, frozen=True, omit_defaults=True):
-    """Where an agent has data outside of the log: sessions by program, and archives."""
+    """Where an agent has data outside of the log: sessions by program, and archives.
+
+    `restored` are archives of which the log has everything again.
+    """
 
     sessions: tuple[tuple[str, str], ...] = ()
     archives: tuple[str, ...] = ()
+    restored: tuple[str, ...] = ()
 
 
 class ErasureItem(Struct, frozen=True):
@@ -140,8 +158,8 @@ def outside_data(events: Iterable[Recorded]) -> OutsideData:
     for recorded in events:
         event = recorded.event
         if isinstance(event, AgentStarted):
-            entries = event.tags.metadata if event.tags is not None else ()
-            archives += [each.value for each in entries if each.name == ARCHIVE]
+            if address := archive_in(event.tags):
+                archives.append(address)
             if event.origin is not None:
                 sessions[event.origin.source, event.origin.session] = None
         elif isinstance(event, SessionSynced):
@@ -214,6 +232,19 @@ def turn_has_mail(events: Iterable[Recorded], sender: AgentId) -> bool:
     return False
 
 
+def mail_senders(events: Iterable[Recorded]) -> set[AgentId]:
+    """The agents whose mail is in these events: as it arrived, or in prompts and results."""
+    found: set[AgentId] = set()
+    for recorded in events:
+        if isinstance(recorded.event, MailReceived):
+            found.add(AgentId(recorded.event.sender))
+        for text in texts_in(recorded.event):
+            if isinstance(text, str) and "[Mail from agent " in text:
+                found |= {AgentId(sender) for sender in _SENDER.findall(text)}
+        found |= set(_noted_senders(msgspec.to_builtins(recorded.event)))
+    return found
+
+
 def without_mail(value: T, senders: Iterable[AgentId]) -> T:
     """A copy of a command without mail of these erased agents, framed or in notes."""
     for sender in senders:
@@ -228,6 +259,23 @@ def text_without_agent(text: str, erased: AgentId) -> str:
 
 
 _TURN_ENDS = TurnCompleted | TurnInterrupted | TurnFailed | TurnRecorded
+
+
+_SENDER = re.compile(r"\[Mail from agent (.+?)\. ")
+
+
+def _noted_senders(value: Any) -> Iterator[AgentId]:
+    match value:
+        case {"type": "note", "origin": "mail", "source": str(source)}:
+            yield AgentId(source)
+        case dict():
+            for item in value.values():  # pyright: ignore[reportUnknownVariableType]
+                yield from _noted_senders(item)
+        case list() | tuple():
+            for item in value:  # pyright: ignore[reportUnknownVariableType]
+                yield from _noted_senders(item)
+        case _:
+            return
 
 
 def _label(sender: AgentId) -> str:

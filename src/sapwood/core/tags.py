@@ -22,6 +22,8 @@ METADATA_LIMIT = 32
 VALUE_LENGTH = 1_000
 """The most characters of a value of the metadata."""
 
+_RESERVED = "sapwood."
+
 _SEPARATOR = "\x1f"
 """Stands between the owner and the label of a key; neither can contain it."""
 
@@ -32,6 +34,11 @@ class Entry(Struct, frozen=True, array_like=True, gc=False):
     name: str
     value: str
 
+    @property
+    def is_reserved(self) -> bool:
+        """Whether only Sapwood itself writes this entry."""
+        return is_reserved(self.name)
+
 
 class Tags(Struct, frozen=True, omit_defaults=True, gc=False):
     """The owner, the labels and the metadata of an agent. Labels and entries are sorted."""
@@ -39,6 +46,15 @@ class Tags(Struct, frozen=True, omit_defaults=True, gc=False):
     owner: str = ""
     labels: tuple[str, ...] = ()
     metadata: tuple[Entry, ...] = ()
+
+
+def is_reserved(name: str) -> bool:
+    """Whether only Sapwood itself writes the label, or the entry of the metadata, with this name.
+
+    >>> is_reserved("sapwood.archive"), is_reserved("sapwood")
+    (True, False)
+    """
+    return name.startswith(_RESERVED)
 
 
 def entries_of(metadata: Mapping[str, str]) -> tuple[Entry, ...]:

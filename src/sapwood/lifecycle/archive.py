@@ -1,10 +1,10 @@
 """Archives idle conversations in object storage, and brings them back.
 
 A conversation is one object: JSON Lines, compressed, with the events of the root and of all its
-descendants as they were stored. In the log a stub stays in its place: an archived agent with the
-same id, name, owner and labels, whose one turn has the beginnings of the prompts, so that search
-finds it. The object is written and read back before anything leaves the log. The object of an
-encrypted space is encrypted with the key of the space.
+descendants as they were stored. In the log a stub stays in its place. The object is written and
+read back first; then the conversation goes and its stub comes in one transaction, and only if
+nothing was added meanwhile. The way back is the same, and then the object is deleted. The object of
+an encrypted space is encrypted with the key of the space.
 
 It needs the extra `archive`: `pip install 'sapwood[archive]'`. An address is what `obstore` takes,
 such as `s3://bucket/prefix` or `file:///folder`; credentials come from the environment.
@@ -13,22 +13,50 @@ Encrypts the archive of a conversation with the key of its space, if the space h
 """
 
 import gzip
-import hashlib
-from collections.abc import Awaitable, Callable, Sequence
+import re
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from urllib.parse import quote
 
 import msgspec
 from msgspec import Struct, field
 
-from sapwood.core.erasure import ARCHIVE, ArchivedConversation
-from sapwood.core.errors import LogError, RefusedError
-from sapwood.core.event_texts import event_texts
-from sapwood.core.events import Actor, MailSent, Recorded, TurnRecorded, TurnStarted
+from sapwood.core.erasure import (
+    MAX_TURN,
+    ArchivedConversation,
+    archive_in,
+    mail_senders,
+    quoted_turns,
+)
+from sapwood.core.errors import LogError, RefusedError, VersionConflict
+from sapwood.core.events import (
+    Actor,
+    MailSent,
+    ModelCalled,
+    Recorded,
+    TurnCompleted,
+    TurnFailed,
+    TurnInterrupted,
+    TurnLeased,
+)
 from sapwood.core.events.codec import decode, encode
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.log_values import AgentSummary, Append, Commit, Receipt
-from sapwood.core.refusals import ConversationInUse, UnknownAgent
+from sapwood.core.refusals import (
+    ArchivedIdInUse,
+    ConversationInUse,
+    InArchive,
+    StubInUse,
+    UnknownAgent,
+)
+from sapwood.core.token_count import Counter
+from sapwood.lifecycle.archive_stub import (
+    carried_over,
+    shortened,
+    stub_commit,
+    was_used,
+    words_of,
+)
 from sapwood.lifecycle.erasable_log import ErasableLog
 from sapwood.lifecycle.erasure import Eraser
 from sapwood.turns.clock_and_ids import new_record_id
@@ -38,8 +66,8 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
 
-_MAX_WORDS = 2_000
-"""Characters of prompts that a stub keeps for search."""
+_OBJECT_NAME = re.compile(r"[0-9a-z]{12,}\.jsonl\.gz")
+"""What follows the id of the agent in the name of its object."""
 
 _MISSING = "Archives need a package that is not installed. Type: pip install 'sapwood[archive]'"
 
@@ -65,78 +93,160 @@ class _Agent(Struct, frozen=True):
 
 def archive_address(summary: AgentSummary) -> str:
     """The address of the object of which this agent is the stub; empty if it is none."""
-    if summary.tags is None:
-        return ""
-    return next((each.value for each in summary.tags.metadata if each.name == ARCHIVE), "")
+    return archive_in(summary.tags)
 
 
-CloseConversation = Callable[[Sequence[AgentSummary]], Awaitable[bool]]
-"""Sees to it that nothing more is added to the agents of a conversation. Returns false, and changes
-nothing, if one of them was used since these summaries were read."""
+def is_archive_of(address: str, space: Space, agent: AgentId) -> bool:
+    """Whether this is the address of an object that was made of this agent of this space.
+
+    Earlier versions let users write the entry of the metadata that has the address. An object of
+    another agent, or any other file, is neither read nor deleted.
+
+    >>> address = "s3://bucket/old/team/a1-4cfa198d2bff4ecc.jsonl.gz"
+    >>> is_archive_of(address, Space("team"), AgentId("a1"))
+    True
+    >>> is_archive_of(address, Space("home"), AgentId("a1"))
+    False
+    """
+    place, _, name = address.rpartition("/")
+    begin = f"{quote(agent, safe='')}-"
+    return (
+        place.endswith(f"/{quote(space, safe='')}")
+        and name.startswith(begin)
+        and _OBJECT_NAME.fullmatch(name.removeprefix(begin)) is not None
+    )
 
 
 async def archive_conversation(
-    log: ErasableLog,
-    space: Space,
+    eraser: Eraser,
     root: AgentId,
     place: str,
-    close: CloseConversation,
+    counter: Counter,
     *,
     by: str,
-) -> tuple[ArchivedConversation, AgentSummary, str]:
-    """Writes a conversation to object storage and takes it out of the log.
+    members: Sequence[AgentSummary] | None = None,
+) -> ArchivedConversation:
+    """Writes a conversation to object storage, and leaves a stub in the log in its place.
 
-    Returns the archive, the summary of the root, and the text for its stub. Raises `RefusedError`
-    if there is no such root or if it is in use, and `LogError` if the object cannot be written and
-    read back; then nothing was changed in the log.
+    `members` are its agents as they were found, if it must not have been used since. Raises
+    `RefusedError` if there is no such root, if it is archived already or in use, and `LogError` if
+    the object cannot be written and read back; then nothing was changed in the log.
     """
+    log, space = eraser.log, eraser.space
     family = await log.family(space, root)
     if not family or family[0].agent != root:
         raise RefusedError(UnknownAgent(root))
-    eraser = Eraser(log, space)
-    await eraser.require_no_hold([root])
-    lines: list[bytes] = []
-    words: list[str] = []
-    for summary in family:
-        events = await log.read(space, summary.agent, 1, summary.version)
-        lines.append(msgspec.json.encode(_Agent(summary, len(events))))
-        lines += [msgspec.json.encode(_line(each)) for each in events]
-        words += [
-            event_texts(each.event).search
-            for each in events
-            if isinstance(each.event, TurnStarted | TurnRecorded)
-        ]
-    data = await sealed(log, space, gzip.compress(b"\n".join(lines), mtime=0))
-    digest = hashlib.sha256(data).hexdigest()
-    name = f"{quote(space, safe='')}/{quote(root, safe='')}-{digest[:16]}.jsonl.gz"
-    await _write(place, name, data)
-    address = f"{place.rstrip('/')}/{name}"
-    if not await close(family):
-        await delete_object(address)
+    if archive_address(family[0]):
+        raise RefusedError(InArchive(root))
+    versions = {each.agent: each.version for each in family}
+    if members is not None and {each.agent: each.version for each in members} != versions:
         raise RefusedError(ConversationInUse(root))
-    await eraser.erase([root], by=by, scope="archive")
-    count = sum(summary.version for summary in family)
-    archived = ArchivedConversation(address, len(data), len(family), count)
-    return archived, family[0], _shortened(words)
+    await eraser.require_no_hold([root])
+    agents = [
+        (summary, await log.read(space, summary.agent, 1, summary.version)) for summary in family
+    ]
+    if any(_is_running(events) for _, events in agents):
+        raise RefusedError(ConversationInUse(root))
+    every = [each for _, events in agents for each in events]
+    sources = await sources_of(log, space, every) - versions.keys()
+    data = await _packed(log, space, agents)
+    # Each attempt writes an object of its own: two may be made of one conversation at once.
+    name = f"{quote(space, safe='')}/{quote(root, safe='')}-{new_record_id()}.jsonl.gz"
+    address = f"{place.rstrip('/')}/{name}"
+    stub = stub_commit(family[0], address, shortened(words_of(every)), sources, counter)
+    await _write(place, name, data)
+    try:
+        await eraser.replace(versions, stub, by=by)
+    except VersionConflict:
+        await delete_object(address)
+        raise RefusedError(ConversationInUse(root)) from None
+    return ArchivedConversation(address, len(data), len(family), sum(versions.values()))
+
+
+def _is_running(events: Sequence[Recorded]) -> bool:
+    """Whether a program works on the open turn, and not only a prompt waits for an answer."""
+    running = False
+    for each in events:
+        match each.event:
+            case TurnLeased() | ModelCalled():
+                running = True
+            case TurnCompleted() | TurnInterrupted() | TurnFailed():
+                running = False
+            case _:
+                pass
+    return running
 
 
 async def restore_conversation(
-    log: ErasableLog, space: Space, stub: AgentId | None, address: str, *, by: str
+    eraser: Eraser, stub: AgentSummary | None, address: str, *, by: str
 ) -> int:
     """Brings an archived conversation back in place of its stub. Returns the number of agents.
 
-    The object stays. Raises `LogError` if it cannot be read; then the stub stays. Without a stub,
-    for example after a crash, raises `VersionConflict` if one of the agents exists.
+    The object is deleted then: everything of it is in the log. Raises `LogError` if it cannot be
+    read, and `RefusedError` if one of the agents exists or if somebody worked in the stub; then
+    nothing was changed. Without a stub, the conversation just comes back.
     """
+    log, space = eraser.log, eraser.space
     agents = await read_archive(log, space, address)
     if stub is not None:
-        await Eraser(log, space).erase([stub], by=by, scope="archive")
+        added = await log.read(space, stub.agent, 1, stub.version)
+        if was_used(added) or len(await log.family(space, stub.agent)) > 1:
+            raise RefusedError(StubInUse(stub.agent, address))
+        agents = [
+            carried_over(added, *each) if each[0].agent == stub.agent else each for each in agents
+        ]
+    for summary, _ in agents:
+        is_other = stub is None or summary.agent != stub.agent
+        if is_other and await log.summary(space, summary.agent) is not None:
+            raise RefusedError(ArchivedIdInUse(summary.agent, address))
     appends = tuple(
         Append(summary.agent, 0, tuple(events), summary) for summary, events in agents if events
     )
-    command = CommandId(f"restore-{new_record_id()}")
-    await log.commit(space, Commit(appends, Receipt(command, "Restored from an archive.")))
+    receipt = Receipt(CommandId(f"restore-{new_record_id()}"), "Restored from an archive.")
+    if stub is not None:
+        try:
+            await eraser.replace({stub.agent: stub.version}, Commit(appends, receipt), by=by)
+        except VersionConflict as conflict:
+            raise LogError(
+                f"The log of '{conflict.agent}' was changed while the archive was read. The "
+                "conversation was not restored. Try again."
+            ) from conflict
+    else:
+        await log.commit(space, Commit(appends, receipt))
+        await delete_object(address)
     return len(appends)
+
+
+async def _packed(
+    log: Log, space: Space, agents: Iterable[tuple[AgentSummary, Sequence[Recorded]]]
+) -> bytes:
+    """The bytes of the object that has these agents."""
+    lines: list[bytes] = []
+    for summary, events in agents:
+        lines.append(msgspec.json.encode(_Agent(summary, len(events))))
+        lines += [msgspec.json.encode(_line(each)) for each in events]
+    return await sealed(log, space, gzip.compress(b"\n".join(lines), mtime=0))
+
+
+async def write_again(
+    log: Log,
+    space: Space,
+    address: str,
+    agents: Iterable[tuple[AgentSummary, Sequence[Recorded]]],
+) -> None:
+    """Writes an object in place of the one at this address. Raises `LogError`."""
+    place, _, name = address.rpartition("/")
+    place, _, folder = place.rpartition("/")
+    await _write(place, f"{folder}/{name}", await _packed(log, space, agents))
+
+
+async def sources_of(log: ErasableLog, space: Space, events: Sequence[Recorded]) -> set[AgentId]:
+    """The agents whose words these events have: senders of mail, and those that are quoted."""
+    found = mail_senders(events)
+    for turn in quoted_turns(events):
+        found.add(turn.agent)
+        found |= mail_senders(await log.read(space, turn.agent, turn.version, limit=MAX_TURN))
+    return found
 
 
 async def read_archive(
@@ -208,11 +318,6 @@ def _recorded(agent: AgentId, line: bytes) -> Recorded:
     return Recorded(
         agent, row.version, event, row.at, Actor.parse(row.actor), CommandId(row.command)
     )
-
-
-def _shortened(words: list[str]) -> str:
-    room = _MAX_WORDS // max(1, len(words))
-    return "\n".join(text[: max(40, room)] for text in words)[:_MAX_WORDS]
 
 
 async def _write(place: str, name: str, data: bytes) -> None:

@@ -1,11 +1,12 @@
 """The interface to a log that can erase. All stores of Sapwood have it; a log of a user may not."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
 from sapwood.core.erasure import Erasure, Hold, Senders, UnfinishedErasure
 from sapwood.core.errors import LogError
 from sapwood.core.ids import AgentId, Space
+from sapwood.core.log_values import Commit
 from sapwood.turns.log import Log
 
 
@@ -43,6 +44,18 @@ class ErasableLog(Log, Protocol):
         Replaces its words in the logs of others, and returns these others. If it is the stub of an
         archived conversation, `archived` has the agents of that, and to whom each sent mail: their
         words are replaced too.
+        """
+        ...
+
+    async def replace_agents(
+        self, space: Space, erasure: Erasure, expected: Mapping[AgentId, int], commit: Commit
+    ) -> None:
+        """Deletes agents that are at these versions, and stores a commit, together or not at all.
+
+        Stores the record of the erasure too. What the agents said stays in the logs of others, and
+        archives of which they are stubs are noted as restored. Raises `VersionConflict` if one of
+        them has another version, a child that is not named, or a reply that is arriving, and if the
+        commit has one.
         """
         ...
 

@@ -10,7 +10,7 @@ space, the time, and a hash of the agent's id: an id cannot be read from it, but
 restored database can be recognized.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Protocol
@@ -29,7 +29,7 @@ from sapwood.core.erasure import (
 from sapwood.core.errors import LogError, RefusedError
 from sapwood.core.events import MailSent
 from sapwood.core.ids import AgentId, Space
-from sapwood.core.log_values import AgentSummary
+from sapwood.core.log_values import AgentSummary, Commit
 from sapwood.core.refusals import ErasureHeld
 from sapwood.lifecycle.erasable_log import ErasableLog
 from sapwood.private_files import append_line
@@ -59,12 +59,22 @@ RememberErasure = Callable[[Space, AgentId, int], Awaitable[None]]
 """Adds an agent, and the time at which its erasure began, to the list of what was erased."""
 
 
+DeleteArchive = Callable[[Space, AgentId, str], Awaitable[None]]
+"""Deletes the object of an agent at this address. Raises `LogError` if it cannot."""
+
+
+EraseArchivedWords = Callable[[Space, Collection[AgentId]], Awaitable[None]]
+"""Replaces the words of erased agents in the archives of other conversations. Raises `LogError`."""
+
+
 class ExternalStores(Struct, frozen=True):
     """What erasure needs to know about places outside of the log."""
 
     erasers: tuple[ExternalEraser, ...] = ()
     archived: FindArchived | None = None
     remember: RememberErasure | None = None
+    delete_archive: DeleteArchive | None = None
+    erase_archived_words: EraseArchivedWords | None = None
 
 
 class ErasurePreview(Struct, frozen=True):
@@ -93,8 +103,8 @@ class Eraser:
         outside: ExternalStores = ExternalStores(),  # noqa: B008 (it is frozen)
         forget: Callable[[frozenset[AgentId]], None] | None = None,
     ) -> None:
-        self._log = log
-        self._space = space
+        self._log = self.log = log
+        self._space = self.space = space
         self._outside = outside
         self._forget = forget
 
@@ -119,9 +129,20 @@ class Eraser:
                 planned |= dict.fromkeys(await self._outside.archived(self._space, agent))
         record = Erasure(new_record_id(), now(), by, scope)
         await self._log.begin_erasure(self._space, record, list(planned))
-        await self._finish(record.id)
-        found = await self._log.erasures(self._space)
-        return next(each for each in found if each.id == record.id)
+        return await self._finished(record.id)
+
+    async def replace(self, expected: Mapping[AgentId, int], commit: Commit, *, by: str) -> Erasure:
+        """Takes agents at these versions out of the log, and stores a commit in their place.
+
+        Nothing is lost by it: an archive has them, or the commit. Raises `RefusedError` if a legal
+        hold covers one of them, and `VersionConflict` if something was added to one.
+        """
+        await self.require_no_hold(list(expected))
+        record = Erasure(new_record_id(), now(), by, "archive")
+        await self._log.replace_agents(self._space, record, expected, commit)
+        if self._forget is not None:
+            self._forget(frozenset(expected))
+        return await self._finished(record.id)
 
     async def erase_space(self, *, by: str) -> Erasure:
         """Erases everything in the space. Returns the record; it and the legal holds stay."""
@@ -147,11 +168,14 @@ class Eraser:
             page = await self._log.agents(self._space, after=page[-1], limit=_PAGE, owner=owner)
         return found
 
-    async def _finish(self, erasure: str) -> None:
+    async def _finished(self, erasure: str) -> Erasure:
+        """Does what is left of an erasure, and returns its record."""
         unfinished = await self._log.unfinished_erasures()
         for each in unfinished:
             if each.record.id == erasure:
                 await finish(self._log, each, self._outside, self._forget)
+        found = await self._log.erasures(self._space)
+        return next(each for each in found if each.id == erasure)
 
     async def _with_descendants(self, agents: Sequence[AgentId]) -> dict[AgentId, AgentSummary]:
         found: dict[AgentId, AgentSummary] = {}
@@ -199,10 +223,19 @@ async def resume_erasures(
     log: ErasableLog,
     outside: ExternalStores = ExternalStores(),  # noqa: B008 (it is frozen)
 ) -> int:
-    """Finishes the erasures that were interrupted, in all spaces. Returns how many there were."""
+    """Finishes the erasures that were interrupted, in all spaces. Returns how many there were.
+
+    One that fails does not keep the others waiting. Raises the first `LogError` or `OSError`.
+    """
     unfinished = await log.unfinished_erasures()
+    problem: LogError | OSError | None = None
     for each in unfinished:
-        await finish(log, each, outside, None)
+        try:
+            await finish(log, each, outside, None)
+        except (LogError, OSError) as error:
+            problem = problem or error
+    if problem is not None:
+        raise problem
     return len(unfinished)
 
 
@@ -215,24 +248,35 @@ async def finish(
     """Does what is left of an erasure, in an order in which every step may be the last one."""
     space, record = unfinished.space, unfinished.record
     items = unfinished.items
+    known = {item.agent: item for item in items}
+    erased = set(known)
     while waiting := [item.agent for item in items if not item.deleted]:
         for agent in waiting:
             inside: Senders = {}
             if outside.archived is not None and record.scope != "archive":
                 inside = await outside.archived(space, agent)
+                erased |= inside.keys()
             changed = await log.erase_agent(space, record.id, agent, inside)
             if forget is not None:
                 forget(frozenset({agent, *changed}))
-        items = await _items_of(log, record.id)
-    for item in items if record.scope != "archive" else ():
+        items = await _items_of(log, record.id)  # none, if another process has just finished it
+        known |= {item.agent: item for item in items}
+    erased |= known.keys()
+    moved = record.scope == "archive"
+    if outside.delete_archive is not None:
+        for item in known.values():
+            for address in item.outside.restored if moved else item.outside.archives:
+                await outside.delete_archive(space, item.agent, address)
+    if outside.erase_archived_words is not None and not moved:
+        await outside.erase_archived_words(space, erased)
+    for item in known.values() if not moved else ():
         if outside.remember is not None:
             await outside.remember(space, item.agent, record.at)
         for place in outside.erasers:
             await place(space, item)
     if record.scope == "space":
         await log.clear_space(space, record.id)
-    else:
-        await log.erase_words(space, record.id)
+    await log.erase_words(space, record.id)  # somebody may have begun anew in the space
     await log.forget_agents(record.id)
     if record.scope != "archive":  # what moved elsewhere need not leave the raw files at once
         await log.scrub()

@@ -2,7 +2,8 @@
 
 These are private copies of sessions of other programs, archives, memories of hooks, cached features
 of turns, and lines of the journal. The transcripts of the other programs themselves belong to those
-programs and stay.
+programs and stay. What is named by an id goes with any agent of that id, of whatever space: all of
+it was made from a log, and can be made again.
 """
 
 import asyncio
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from sapwood.analysis.handoff import session_of_handoff
 from sapwood.config.folders import (
     archives_folder,
     data_folder,
@@ -25,7 +27,7 @@ from sapwood.context_actions.hook_memory import HookMemory, hook_memory_folder
 from sapwood.core.erasure import ErasureItem
 from sapwood.core.ids import Space
 from sapwood.journal import JournalEntry
-from sapwood.private_files import replace_file
+from sapwood.private_files import locked, replace_file
 
 _COPIES = ("sessions", "programs")
 _journal_entry = msgspec.json.Decoder(JournalEntry)
@@ -66,10 +68,9 @@ def _erase_copies(session: str) -> None:
 
 
 def _erase_handoffs(names: set[str]) -> None:
-    """Deletes handoffs that name the agent or a session of it."""
+    """Deletes handoffs of the agent or of a session of it: what their heads say."""
     for path in _files(handoffs_folder()):
-        text = path.read_text(encoding="utf-8", errors="replace")
-        if any(name in text for name in names):
+        if session_of_handoff(path.read_text(encoding="utf-8", errors="replace")) in names:
             path.unlink(missing_ok=True)
 
 
@@ -82,13 +83,13 @@ def _files(folder: Path) -> list[Path]:
 
 def _erase_journal_lines(names: set[str]) -> None:
     file = journal_file()
-    try:
-        lines = file.read_bytes().splitlines(keepends=True)
-    except FileNotFoundError:
+    if not file.exists():
         return
-    kept = [line for line in lines if not _is_about(line, names)]
-    if len(kept) < len(lines):
-        replace_file(file, b"".join(kept))
+    with locked(file):
+        lines = file.read_bytes().splitlines(keepends=True)
+        kept = [line for line in lines if not _is_about(line, names)]
+        if len(kept) < len(lines):
+            replace_file(file, b"".join(kept))
 
 
 def _is_about(line: bytes, names: set[str]) -> bool:

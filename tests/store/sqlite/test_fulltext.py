@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from sapwood.core.erasure import Erasure
 from sapwood.core.ids import AgentId, Space
+from sapwood.lifecycle.erasure import resume_erasures
 from sapwood.store.sqlite import SqliteLog, fulltext
 from sapwood.store.sqlite.event_table import last_position
 from sapwood.store.sqlite.fulltext import indexed_position
@@ -73,3 +75,22 @@ async def test_searches_at_once_index_each_event_once(tmp_path: Path) -> None:
     assert [len(hits) for hits in found] == [900] * 9
     for log in logs:
         await log.close()
+
+
+async def test_the_index_has_no_words_of_an_erased_space_in_which_somebody_begins_anew(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "log.db"
+    log = await SqliteLog.open(file)
+    await start(log, SPACE, ADA, "zanzibar")
+    await log.search(SPACE, "zanzibar")
+    await log.begin_erasure(SPACE, Erasure("e1", 1, "human", "space"), [ADA])
+    await log.erase_agent(SPACE, "e1", ADA)
+    await start(log, SPACE, AgentId("bob"), "the crane")
+    await resume_erasures(log)
+    await log.close()
+    with closing(sqlite3.connect(file)) as connection:
+        (number,) = connection.execute("SELECT number FROM spaces").fetchone()
+        indexed = connection.execute(f"SELECT id FROM words_{number}_docsize").fetchall()
+        kept = connection.execute("SELECT position FROM events WHERE space = ?", (SPACE,))
+        assert set(indexed) <= set(kept)

@@ -38,6 +38,7 @@ _STATUS = {
     "BadArguments": 422,
     "BadValue": 422,
     "BadSetting": 422,
+    "ReservedName": 422,
     "BadMarkName": 422,
     "UnknownCommand": 422,
     "UnclearGoal": 422,
@@ -205,6 +206,12 @@ def _sentence(refusal: refusals.Refusal) -> str:
         case refusals.ErasureHeld(hold):
             way = "Ask the server's operator to release it."
             return f"The legal hold {hold} covers this. Nothing was erased. {way}"
+        case refusals.InArchive(agent):
+            way = "Ask the server's operator to bring it back."
+            return f"The conversation '{agent}' is in object storage. Nothing was changed. {way}"
+        case refusals.StubInUse(agent) | refusals.ArchivedIdInUse(agent):
+            way = "Ask the server's operator to restore it into another space."
+            return f"The id '{agent}' is in use. Nothing was changed. {way}"
         case refusals.SessionMissing(title, _, session):
             way = "Restore it on its machine first."
             return f"{title} no longer has session {session}. Nothing was changed. {way}"

@@ -67,6 +67,7 @@ from sapwood.core.tags import (
     VALUE_LENGTH,
     Tags,
     changed_tags,
+    is_reserved,
 )
 from sapwood.core.token_count import Count, show
 from sapwood.core.turn_params import TurnParams
@@ -99,7 +100,7 @@ def start_agent(inputs: DecisionInput, command: StartAgent, meta: CommandMeta) -
         pins=pins,
         parent=command.parent if command.origin else None,
         origin=command.origin,
-        tags=_checked(command.tags) if command.tags else None,
+        tags=_checked(command.tags, Tags(), meta) if command.tags else None,
     )
     return accept(inputs, meta, event, f"Started {command.agent}.")
 
@@ -328,6 +329,7 @@ def unarchive(inputs: DecisionInput, command: Unarchive, meta: CommandMeta) -> A
     guards.require_exists(inputs.state)
     if inputs.state.status != "archived":
         raise Refused(refusals.NotArchived(command.agent, inputs.state.status))
+    guards.require_not_in_archive(inputs.state)
     return accept(inputs, meta, events.AgentUnarchived(), f"{command.agent} is open again.")
 
 
@@ -347,7 +349,9 @@ def tag_agent(inputs: DecisionInput, command: TagAgent, meta: CommandMeta) -> Ac
     guards.require_exists(inputs.state)
     before = inputs.state.tags or Tags()
     after = _checked(
-        changed_tags(before, command.owner, command.labels, command.remove, command.metadata)
+        changed_tags(before, command.owner, command.labels, command.remove, command.metadata),
+        before,
+        meta,
     )
     if after == before:
         return Accepted(
@@ -461,20 +465,31 @@ def _require_pin(pin: events.Pin) -> None:
     guards.require_length(pin.text, PIN_LIMIT, "pin")
 
 
-def _checked(tags: Tags) -> Tags:
-    """The tags in their order, with each label once. Raises `Refused` if they are out of bounds."""
+def _checked(tags: Tags, before: Tags, meta: CommandMeta) -> Tags:
+    """The tags in their order, with each label once.
+
+    Raises `Refused` if they are out of bounds, or if anybody but the system changes a label or an
+    entry that is reserved. Those have no bounds: bounds are for users.
+    """
     tags = changed_tags(tags, None, (), (), ())
-    names = [("label", label) for label in tags.labels]
-    names += [("metadata name", entry.name) for entry in tags.metadata]
+    changed = {entry.name for entry in {*tags.metadata} ^ {*before.metadata}}
+    changed |= {*tags.labels} ^ {*before.labels}
+    reserved = sorted(name for name in changed if is_reserved(name))
+    if reserved and meta.actor.role != "system":
+        raise Refused(refusals.ReservedName(reserved[0]))
+    metadata = [entry for entry in tags.metadata if not entry.is_reserved]
+    labels = [label for label in tags.labels if not is_reserved(label)]
+    names = [("label", label) for label in labels]
+    names += [("metadata name", entry.name) for entry in metadata]
     if tags.owner:
         guards.require_word(tags.owner, OWNER_LENGTH, "owner")
     for what, name in names:
         guards.require_word(name, LABEL_LENGTH, what)
-    for entry in tags.metadata:
+    for entry in metadata:
         guards.require_length(entry.value, VALUE_LENGTH, "metadata value")
     for what, count, limit in (
-        ("labels", len(tags.labels), LABELS_LIMIT),
-        ("metadata", len(tags.metadata), METADATA_LIMIT),
+        ("labels", len(labels), LABELS_LIMIT),
+        ("metadata", len(metadata), METADATA_LIMIT),
     ):
         if count > limit:
             raise Refused(refusals.BadSetting(what, f"at most {limit}"))

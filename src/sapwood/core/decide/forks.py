@@ -17,6 +17,7 @@ from sapwood.core.decide.guards import (
     require_budget,
     require_exists,
     require_mark,
+    require_not_in_archive,
     require_room_for_notes,
     require_running,
 )
@@ -43,6 +44,7 @@ def fork(inputs: DecisionInput, command: Fork, meta: CommandMeta) -> Accepted:
         if inputs.account is not None:
             require_budget(fork_problem(inputs.account, state))
     require_exists(state)
+    require_not_in_archive(state)
     if command.child == state.agent or command.child in inputs.others:
         raise Refused(AgentExists(command.child))
     mark = require_mark(state, command.mark)[1] if command.mark is not None else None

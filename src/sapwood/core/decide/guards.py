@@ -6,6 +6,7 @@ from sapwood.core import commands, refusals
 from sapwood.core.command_table import SlashCommand
 from sapwood.core.context import Mark, find_mark
 from sapwood.core.decide.decision import Refused
+from sapwood.core.erasure import archive_in
 from sapwood.core.ids import can_be_stored
 from sapwood.core.state import WAITING_LIMIT, OpenTurn, State
 from sapwood.core.turn_params import TurnParams
@@ -19,9 +20,16 @@ def require_exists(state: State) -> None:
         raise Refused(refusals.UnknownAgent(state.agent))
 
 
+def require_not_in_archive(state: State) -> None:
+    """The agent has its conversation, and is not only the stub of one in object storage."""
+    if state.status == "archived" and archive_in(state.tags):
+        raise Refused(refusals.InArchive(state.agent))
+
+
 def require_running(state: State) -> None:
     """The agent is neither archived nor killed."""
     require_exists(state)
+    require_not_in_archive(state)
     if state.status != "running":
         raise Refused(refusals.NotRunning(state.agent, state.status))
 

@@ -192,6 +192,40 @@ class ConversationInUse(Refusal, frozen=True):
         )
 
 
+class InArchive(Refusal, frozen=True):
+    """A conversation was moved to object storage; the agent in its place only stands for it."""
+
+    agent: str
+    says = (
+        "The conversation '{agent}' is in object storage. Nothing was changed. Type "
+        "'sapwood restore {agent}' to bring it back."
+    )
+
+
+class StubInUse(Refusal, frozen=True):
+    """Somebody has worked in the agent that stands for an archived conversation."""
+
+    agent: str
+    address: str
+    says = (
+        "Something was added to '{agent}' while the conversation was in object storage, and would "
+        "be lost. Nothing was changed. Type 'sapwood restore --from {address} --space NAME' to "
+        "have the conversation in another space."
+    )
+
+
+class ArchivedIdInUse(Refusal, frozen=True):
+    """An agent of an archive cannot come back, because another one has its id."""
+
+    agent: str
+    address: str
+    says = (
+        "The archive has an agent '{agent}', and another agent has this id now. Nothing was "
+        "changed. Type 'sapwood restore --from {address} --space NAME' to have the conversation "
+        "in another space."
+    )
+
+
 class UnknownHold(Refusal, frozen=True):
     """No legal hold with this id is in force."""
 

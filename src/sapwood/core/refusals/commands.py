@@ -181,6 +181,16 @@ class BadSetting(Refusal, frozen=True):
     says = "Setting '{name}' must be {rule}. Nothing was changed."
 
 
+class ReservedName(Refusal, frozen=True):
+    """A label, or an entry of the metadata, has a name that only Sapwood itself uses."""
+
+    name: str
+    says = (
+        "The name '{name}' belongs to Sapwood. Nothing was changed. Choose a label or a name of "
+        "the metadata that does not begin with 'sapwood.'."
+    )
+
+
 class BadValue(Refusal, frozen=True):
     """A value has a type or a size that cannot be stored.
 

@@ -127,6 +127,17 @@ class Appender:
             raise
         return True
 
+    @staticmethod
+    async def append_within(connection: "Connection", job: CommitJob) -> None:
+        """Stores a job within a transaction of the caller. Raises `VersionConflict`."""
+        try:
+            await connection.fetch(_APPEND, *_append_arguments([job]))
+        except asyncpg.PostgresError as error:
+            if is_conflict(error):
+                first = job.commit.appends[0]
+                raise VersionConflict(first.agent, first.expected) from error
+            raise
+
     async def _append_ending(self, jobs: Sequence[CommitJob]) -> None:
         """Appends jobs of which some end the words of a reply."""
         if self._append_and_end is None:

@@ -7,7 +7,7 @@ until that file is removed or written again. `VACUUM FULL` writes each table aga
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import asyncpg
@@ -20,6 +20,7 @@ from sapwood.core.erasure import (
     ErasureItem,
     ErasureReach,
     Hold,
+    OutsideData,
     Senders,
     UnfinishedErasure,
     outside_data,
@@ -30,7 +31,9 @@ from sapwood.core.erasure import (
 )
 from sapwood.core.events import SYSTEM, ContextLoaded, MailSent, Recorded, WordsErased
 from sapwood.core.ids import AgentId, CommandId, EventRef, Space
-from sapwood.core.log_values import AgentSummary, LogError, Receipt
+from sapwood.core.log_values import AgentSummary, LogError, Receipt, VersionConflict
+from sapwood.store.postgres.appender import Appender
+from sapwood.store.postgres.commit_queue import CommitJob
 from sapwood.store.postgres.connections import INDEX_LOCK, Reader, ReaderPool
 from sapwood.store.postgres.event_table import COLUMNS, read_part, recorded_of
 from sapwood.store.postgres.fulltext import index_events
@@ -53,6 +56,10 @@ _ERASURE = "id, at, by, scope, agents, events, contents, rewritten, finished"
 _HOLD = "id, at, by, scope, subject, reason, released, released_by"
 _UNFINISHED = f"SELECT space, {_ERASURE} FROM sapwood.erasures WHERE finished = 0 ORDER BY at, id"
 _ITEMS = "SELECT agent, deleted, outside FROM sapwood.erasing WHERE erasure = $1 ORDER BY agent"
+_BEGIN = "SELECT sapwood.begin_erasure($1, $2, $3, $4, $5, $6)"
+_ERASE_AGENT = "SELECT sapwood.erase_agent($1, $2, $3, $4)"
+_NOT_DELETED = "SELECT agent FROM sapwood.erasing WHERE erasure = $1 AND NOT deleted LIMIT 1"
+_ARRIVING = "SELECT agent FROM sapwood.live_words WHERE space = $1 AND agent = ANY($2) LIMIT 1"
 _PLANNED = """
     SELECT scope FROM sapwood.erasing JOIN sapwood.erasures ON id = erasure
     WHERE erasure = $1 AND erasing.space = $2 AND agent = $3 AND NOT deleted
@@ -87,7 +94,7 @@ _BELOW = """
     ) SELECT agent FROM kin
 """
 _GOING = f"""
-    SELECT agent FROM sapwood.erasing WHERE space = $1
+    SELECT agent FROM sapwood.erasing WHERE space = $1 AND NOT deleted
     UNION ({_BELOW.replace("ANY($2)", "$2")})
 """
 _TELL = """
@@ -117,11 +124,13 @@ async def begin_erasure(
     readers: ReaderPool, space: Space, erasure: Erasure, agents: Sequence[AgentId]
 ) -> None:
     """Stores the record of an erasure and the agents that it is about."""
-    await _call(
-        readers,
-        "SELECT sapwood.begin_erasure($1, $2, $3, $4, $5, $6)",
-        *(erasure.id, space, erasure.at, erasure.by, erasure.scope, list(agents)),
-    )
+    await _call(readers, _BEGIN, *_begin_arguments(space, erasure, agents))
+
+
+def _begin_arguments(
+    space: Space, erasure: Erasure, agents: Sequence[AgentId]
+) -> tuple[object, ...]:
+    return (erasure.id, space, erasure.at, erasure.by, erasure.scope, list(agents))
 
 
 async def list_unfinished(
@@ -171,7 +180,7 @@ async def erase_agent(
                     outside = outside_data(events)
                     told = await words.erase()
                     await connection.execute(
-                        "SELECT sapwood.erase_agent($1, $2, $3, $4)",
+                        _ERASE_AGENT,
                         *(erasure, space, agent, seal_outside(cipher, agent, outside)),
                     )
                     return told
@@ -182,6 +191,48 @@ async def erase_agent(
         f"The erasure is not finished: agents that got mail from '{agent}' kept changing during "
         f"all {_TRIES} attempts. It resumes the next time the database is opened."
     )
+
+
+async def replace_agents(
+    connection: "Connection",
+    space: Space,
+    erasure: Erasure,
+    expected: Mapping[AgentId, int],
+    job: CommitJob,
+    keys: KeyTable | None,
+) -> None:
+    """Deletes agents that are at these versions, and stores a commit in their place.
+
+    Does nothing if it was done before, by a connection that was lost. Raises `VersionConflict` if
+    something was added to one of the agents.
+    """
+    cipher = None if keys is None else await keys.read(space)
+    wanted = sorted(expected)
+    try:
+        async with connection.transaction():
+            await connection.execute(INDEX_LOCK, space)
+            if await connection.fetchval(_AT, erasure.id) is not None:
+                return
+            await connection.execute(_BEGIN, *_begin_arguments(space, erasure, wanted))
+            found = {
+                row["agent"]: row["version"] for row in await connection.fetch(_LOCK, space, wanted)
+            }
+            arriving = await connection.fetchval(_ARRIVING, space, wanted)
+            for agent, version in expected.items():
+                if found.get(agent) != version or agent == arriving:
+                    raise VersionConflict(agent, version)
+                rows = await connection.fetch(_OF_KINDS, space, agent, list(OUTSIDE_KINDS))
+                events = await recorded_of(connection.fetch, space, rows, keys)
+                outside = OutsideData(restored=outside_data(events).archives)
+                await connection.execute(
+                    _ERASE_AGENT,
+                    *(erasure.id, space, agent, seal_outside(cipher, agent, outside)),
+                )
+            if new := await connection.fetchval(_NOT_DELETED, erasure.id):
+                raise VersionConflict(AgentId(new), 0)
+            await Appender.append_within(connection, job)
+    except asyncpg.InsufficientPrivilegeError as error:
+        raise LogError(_NO_RIGHT) from error
 
 
 class _ErasedWords:

@@ -1,7 +1,15 @@
 """The log in a PostgreSQL database. It passes each call to the module that has the statements."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Generator, Iterable, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Generator,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from contextlib import contextmanager
 from functools import wraps
 from types import CoroutineType
@@ -37,7 +45,7 @@ from sapwood.store.postgres.commit_notifier import (
     watchers_of,
     words_of,
 )
-from sapwood.store.postgres.commit_queue import CommitJob
+from sapwood.store.postgres.commit_queue import CommitJob, job_of
 from sapwood.store.postgres.connections import Reader, ReaderPool, Server, require_settings
 from sapwood.store.postgres.cursor_places import CursorPlaces
 from sapwood.store.postgres.erasure_table import scrub_tables
@@ -453,6 +461,26 @@ class PostgresLog:
         )
         self._notifier.notify({(space, None), *((space, other) for other in others)})
         return others
+
+    async def replace_agents(
+        self, space: Space, erasure: Erasure, expected: Mapping[AgentId, int], commit: Commit
+    ) -> None:
+        """Deletes agents that are at these versions, and stores a commit, together or not at all.
+
+        Raises `VersionConflict` if something was added to one of them.
+        """
+        cipher = None if self._keys is None else await self._keys.for_commit(space, commit.appends)
+        job = job_of(space, commit, 0, cipher)
+        await self._when_here(
+            space,
+            lambda: self._readers.use(
+                lambda on: erasure_table.replace_agents(
+                    on, space, erasure, expected, job, self._keys
+                )
+            ),
+        )
+        self._announce([job])
+        self._notifier.notify({(space, agent) for agent in expected})
 
     async def scrub(self, whole: bool = False) -> str:
         """Does nothing by itself: PostgreSQL removes deleted rows from its files later.

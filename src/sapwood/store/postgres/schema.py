@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sapwood.store.postgres.connections import Connection, Row
 
 
-NEWEST = 18
+NEWEST = 19
 
 _FOLDER = resources.files("sapwood.store.postgres") / "migrations"
 _OLDEST_SERVER = 14

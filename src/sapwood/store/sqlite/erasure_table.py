@@ -9,7 +9,7 @@ Removes erased data from the raw files: free pages, remains inside of pages, the
 
 import sqlite3
 import time
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from sqlite3 import Connection
@@ -35,7 +35,7 @@ from sapwood.core.erasure import (
 from sapwood.core.erasure import outside_data as find_outside_data
 from sapwood.core.events import SYSTEM, ContextLoaded, MailSent, Recorded, WordsErased
 from sapwood.core.ids import AgentId, CommandId, EventRef, Space
-from sapwood.core.log_values import LogError, Receipt
+from sapwood.core.log_values import LogError, Receipt, VersionConflict
 from sapwood.store.space_cipher import (
     encode_event,
     open_outside,
@@ -45,6 +45,7 @@ from sapwood.store.space_cipher import (
     seal_receipt,
 )
 from sapwood.store.sqlite.agent_table import descendants
+from sapwood.store.sqlite.commit_rows import CommitRows, store
 from sapwood.store.sqlite.connections import BUSY_SECONDS, connect, translated_errors
 from sapwood.store.sqlite.cursor_places import count_all
 from sapwood.store.sqlite.event_table import ROW, Row, last_position, read_part, recorded_of
@@ -120,30 +121,74 @@ def erase_agent(
     if planned is None:
         return frozenset()
     with _guards_open(connection, erasure):
-        _plan_children(connection, space, erasure, agent)
         outside = _outside_of(connection, space, agent)
         others = frozenset[AgentId]()
         if planned != ("archive",):
             for source in {agent, *archived}:
                 receivers = archived.get(source, frozenset())
                 others |= _rewrite_others(connection, space, erasure, source, receivers)
-        _erase_receipts(connection, space, agent)
-        hashes = _hashes(connection, space, agent)
-        events = _erase_events(connection, space, agent)
-        for table in ("snapshots", "agents", "agent_keys", "live_words"):
-            connection.execute(f"DELETE FROM {table} WHERE space = ? AND agent = ?", (space, agent))
-        contents = _erase_contents(connection, space, hashes)
-        connection.execute("UPDATE indexed SET erased = erased + 1")
-        connection.execute(
-            "UPDATE erasing SET deleted = 1, outside = ? WHERE space = ? AND agent = ?",
-            (seal_outside(cipher_of(connection, space), agent, outside), space, agent),
-        )
-        connection.execute(
-            "UPDATE erasures SET agents = agents + 1, events = events + ?,"
-            " contents = contents + ? WHERE id = ?",
-            (events, contents, erasure),
-        )
+        _delete_agent(connection, space, erasure, agent, outside)
     return others
+
+
+def _delete_agent(
+    connection: Connection, space: Space, erasure: str, agent: AgentId, outside: OutsideData
+) -> None:
+    """Deletes everything of an agent, and plans the erasure of its children."""
+    _plan_children(connection, space, erasure, agent)
+    _erase_receipts(connection, space, agent)
+    hashes = _hashes(connection, space, agent)
+    events = _erase_events(connection, space, agent)
+    for table in ("snapshots", "agents", "agent_keys", "live_words"):
+        connection.execute(f"DELETE FROM {table} WHERE space = ? AND agent = ?", (space, agent))
+    contents = _erase_contents(connection, space, hashes)
+    connection.execute("UPDATE indexed SET erased = erased + 1")
+    connection.execute(
+        "UPDATE erasing SET deleted = 1, outside = ? WHERE erasure = ? AND space = ? AND agent = ?",
+        (seal_outside(cipher_of(connection, space), agent, outside), erasure, space, agent),
+    )
+    connection.execute(
+        "UPDATE erasures SET agents = agents + 1, events = events + ?,"
+        " contents = contents + ? WHERE id = ?",
+        (events, contents, erasure),
+    )
+
+
+def replace_agents(
+    connection: Connection,
+    space: Space,
+    erasure: Erasure,
+    expected: Mapping[AgentId, int],
+    rows: CommitRows,
+) -> None:
+    """Deletes agents that are at these versions, and stores a commit in their place.
+
+    Raises `VersionConflict` if something was added to one of them.
+    """
+    begin_erasure(connection, space, erasure, list(expected))
+    for agent, version in expected.items():
+        if not _is_at(connection, space, agent, version):
+            raise VersionConflict(agent, version)
+    with _guards_open(connection, erasure.id):
+        for agent in expected:
+            outside = OutsideData(restored=_outside_of(connection, space, agent).archives)
+            _delete_agent(connection, space, erasure.id, agent, outside)
+    new = connection.execute(
+        "SELECT agent FROM erasing WHERE erasure = ? AND NOT deleted", (erasure.id,)
+    ).fetchone()
+    if new is not None:
+        raise VersionConflict(AgentId(new[0]), 0)
+    store(connection, rows)
+
+
+def _is_at(connection: Connection, space: Space, agent: AgentId, version: int) -> bool:
+    """Whether an agent has this version, and no reply that is arriving."""
+    found = connection.execute(
+        "SELECT 1 FROM agents WHERE space = ?1 AND agent = ?2 AND version = ?3 AND NOT EXISTS"
+        " (SELECT 1 FROM live_words WHERE space = ?1 AND agent = ?2)",
+        (space, agent, version),
+    )
+    return found.fetchone() is not None
 
 
 def clear_space(connection: Connection, space: Space, erasure: str) -> None:
@@ -262,7 +307,9 @@ def _rewrite_others(
 
 def _going(connection: Connection, space: Space, agent: AgentId) -> set[AgentId]:
     """The agents that will be erased too."""
-    planned = connection.execute("SELECT agent FROM erasing WHERE space = ?", (space,))
+    planned = connection.execute(
+        "SELECT agent FROM erasing WHERE space = ? AND NOT deleted", (space,)
+    )
     return {AgentId(row[0]) for row in planned} | {agent, *descendants(connection, space, agent)}
 
 

@@ -13,7 +13,7 @@ from sqlite3 import Connection
 
 from sapwood.core.log_values import LogError
 
-NEWEST = 14
+NEWEST = 15
 """The schema that this version of Sapwood works with."""
 
 APPLICATION = 0x53617077

@@ -1,7 +1,7 @@
 """The log in an SQLite file. It passes each call to the writer or to the reader threads."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from weakref import finalize
 
 from sapwood import meaning
-from sapwood.core.erasure import Senders
+from sapwood.core.erasure import Erasure, Senders
 from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId, CommandId, Space
 from sapwood.core.live_words import AwaitWatcher, LiveWords, always_watched
@@ -28,7 +28,7 @@ from sapwood.core.text_size import is_large
 from sapwood.store.master_keys import KeyChanged, MasterKeys, StoredKeys
 from sapwood.store.space_cipher import SpaceCipher
 from sapwood.store.sqlite import agent_table, erasure_table, key_table
-from sapwood.store.sqlite.commit_rows import find_receipt, rows_of, store
+from sapwood.store.sqlite.commit_rows import CommitRows, find_receipt, rows_of, store
 from sapwood.store.sqlite.commit_watcher import CommitWatcher
 from sapwood.store.sqlite.connections import (
     TEMPORARY,
@@ -172,19 +172,29 @@ class SqliteLog:
         `VersionConflict` if an agent is not at its expected version, and `LogError` if the database
         fails.
         """
+        return await self._with_key(space, commit, store)
+
+    async def _with_key(
+        self, space: Space, commit: Commit, work: Callable[[Connection, CommitRows], T]
+    ) -> T:
+        """Does this with a commit in a transaction, encoded with the key of its space."""
         if self._keys is None:
-            return await self._store(space, commit, None)
+            return await self._store(space, commit, None, work)
         for _ in range(_KEY_TRIES):
             cipher = await self._cipher_for(space, commit)
             try:
-                return await self._store(space, commit, cipher)
+                return await self._store(space, commit, cipher, work)
             except KeyChanged:
                 self._ciphers.pop(space, None)
         raise KeyChanged(f"The key of the space '{space}' keeps changing. Try again.")
 
     async def _store(
-        self, space: Space, commit: Commit, cipher: SpaceCipher | None
-    ) -> Receipt | None:
+        self,
+        space: Space,
+        commit: Commit,
+        cipher: SpaceCipher | None,
+        work: Callable[[Connection, CommitRows], T],
+    ) -> T:
         in_thread = is_large([each.event for append in commit.appends for each in append.events])
         rows = (
             await asyncio.to_thread(rows_of, space, commit, cipher)
@@ -196,7 +206,7 @@ class SqliteLog:
             self._watcher.notify(space, [append.agent for append in commit.appends])
             self._indexer.schedule()
 
-        return await self._writer.run(lambda on: store(on, rows), notify, in_thread=in_thread)
+        return await self._writer.run(lambda on: work(on, rows), notify, in_thread=in_thread)
 
     async def _cipher_for(self, space: Space, commit: Commit) -> SpaceCipher | None:
         """The cipher for a commit. A new space that is to be encrypted gets its key.
@@ -344,6 +354,20 @@ class SqliteLog:
         )
         self._watcher.notify(space, others)
         return others
+
+    async def replace_agents(
+        self, space: Space, erasure: Erasure, expected: Mapping[AgentId, int], commit: Commit
+    ) -> None:
+        """Deletes agents that are at these versions, and stores a commit, together or not at all.
+
+        Raises `VersionConflict` if something was added to one of them.
+        """
+        await self._with_key(
+            space,
+            commit,
+            lambda on, rows: erasure_table.replace_agents(on, space, erasure, expected, rows),
+        )
+        self._watcher.notify(space, expected)
 
     async def erase_words(self, space: Space, erasure: str) -> None:
         """Makes the word index of a space again, without the words of erased events."""

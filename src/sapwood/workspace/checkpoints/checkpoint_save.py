@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterable
 from msgspec import Struct
 
 from sapwood.core.checkpoint import SHOWN, LeftOut, Saved, Unsaved, Why
-from sapwood.core.ids import AgentId
 from sapwood.workspace.checkpoints.checkpoint_record import (
     FILE,
     PROGRAM,
@@ -25,7 +24,6 @@ from sapwood.workspace.checkpoints.checkpoint_record import (
 )
 from sapwood.workspace.checkpoints.checkpoint_store import (
     CheckpointStore,
-    ref_of,
     reset_store,
 )
 from sapwood.workspace.checkpoints.git_command import (
@@ -85,13 +83,13 @@ class _Tip(Struct, frozen=True):
     message: bytes
 
 
-def save(store: CheckpointStore, agent: AgentId, limits: CheckpointLimits) -> Saved | Unsaved:
+def save(store: CheckpointStore, ref: str, limits: CheckpointLimits) -> Saved | Unsaved:
     """Saves the files as they are. The caller must hold the lock of the store.
 
     If git cannot use the index, for example after a crash, it is created again; it only saves time.
     """
     try:
-        return _save(store, agent, limits)
+        return _save(store, ref, limits)
     except GitTimeout:
         raise
     except GitError:
@@ -101,10 +99,10 @@ def save(store: CheckpointStore, agent: AgentId, limits: CheckpointLimits) -> Sa
                 f"{byte_size(LARGEST_IGNORE_FILE)}. Delete it or make it smaller."
             )
         reset_store(store)
-        return _save(store, agent, limits)
+        return _save(store, ref, limits)
 
 
-def _save(store: CheckpointStore, agent: AgentId, limits: CheckpointLimits) -> Saved | Unsaved:
+def _save(store: CheckpointStore, ref: str, limits: CheckpointLimits) -> Saved | Unsaved:
     git, folders = store.files(), Folders(os.fsencode(store.root))
     found = _sorted(store, git, folders, limits)
     limit = limits.max_untracked
@@ -117,9 +115,9 @@ def _save(store: CheckpointStore, agent: AgentId, limits: CheckpointLimits) -> S
     tree = _tree(store, git)
     found.modes.update(folders.modes(found.folders, found.not_covered))
     message = message_of(found.modes, found.not_covered.items())
-    tip = _tip(git, ref_of(agent))
+    tip = _tip(git, ref)
     if tip is None or (tip.tree, tip.message) != (tree, message):
-        tip = _Tip(_commit(git, ref_of(agent), tree, tip, message), tree, message)
+        tip = _Tip(_commit(git, ref, tree, tip, message), tree, message)
     named, more = left_out_for_event(found.not_covered.items())
     return Saved(tip.commit, state_of(tree, message), named, more, store.branch)
 

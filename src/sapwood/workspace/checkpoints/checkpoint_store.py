@@ -18,12 +18,13 @@ from msgspec import Struct, structs
 
 from sapwood.config.folders import checkpoints_folder
 from sapwood.core.checkpoint import Unsaved
-from sapwood.core.ids import AgentId
+from sapwood.core.ids import AgentId, Space
 from sapwood.private_files import lock_held, slug
 from sapwood.workspace.checkpoints.file_replacement import remove_unfinished
 from sapwood.workspace.checkpoints.git_command import Git, GitError, with_settings
 
 _REFS = "refs/sapwood/checkpoints"
+_REFS_OF_SPACES = "refs/sapwood/spaces"
 _REF_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_")
 _MAX_REF_NAME = 60
 _ATTRIBUTES = b"* -text !eol !ident !filter !working-tree-encoding\n"
@@ -129,17 +130,24 @@ class CheckpointStore(Struct, frozen=True):
         return [each for each in stores if ":" not in each and os.path.isdir(each)]
 
 
-def ref_of(agent: AgentId) -> str:
+def ref_of(agent: AgentId, space: Space | None = None) -> str:
     """The ref of an agent's checkpoints; characters that a ref cannot contain are encoded.
 
-    >>> ref_of(AgentId("k3h7wq2mzp")), ref_of(AgentId("a.b"))
-    ('refs/sapwood/checkpoints/k3h7wq2mzp', 'refs/sapwood/checkpoints/a=2Eb')
+    Without a space, that of earlier versions: agents of all spaces with the same id had one ref.
+
+    >>> ref_of(AgentId("k3h7wq2mzp")), ref_of(AgentId("a.b"), Space("team"))
+    ('refs/sapwood/checkpoints/k3h7wq2mzp', 'refs/sapwood/spaces/team/a=2Eb')
     """
-    name = agent.encode("utf-8")
+    if space is None:
+        return f"{_REFS}/{_encoded(agent)}"
+    return f"{_REFS_OF_SPACES}/{_encoded(space)}/{_encoded(agent)}"
+
+
+def _encoded(text: str) -> str:
+    name = text.encode("utf-8")
     if len(name) > _MAX_REF_NAME:
-        return f"{_REFS}/{sha256(name).hexdigest()}"
-    letters = (chr(byte) if chr(byte) in _REF_CHARACTERS else f"={byte:02X}" for byte in name)
-    return f"{_REFS}/{''.join(letters)}"
+        return sha256(name).hexdigest()
+    return "".join(chr(byte) if chr(byte) in _REF_CHARACTERS else f"={byte:02X}" for byte in name)
 
 
 def find_store(folder: str) -> CheckpointStore | Unsaved:
@@ -278,16 +286,20 @@ def _write_if_changed(path: str, content: bytes) -> bool:
     return True
 
 
-def erase_checkpoints(agent: AgentId) -> None:
-    """Deletes the checkpoints of an agent, and the files that no other agent has saved.
+def erase_checkpoints(ref: str) -> None:
+    """Deletes the checkpoints of this ref, and the files that no other agent has saved.
 
     Raises `OSError`.
     """
-    ref = ref_of(agent)
     for store in _stores():
         with locked(store):
-            if _has_ref(store.files(), ref):
+            if _found_refs(store.files(), ref):
                 _erase_from_store(store, ref)
+
+
+def stored_refs(*refs: str) -> set[str]:
+    """Those of these refs of which this machine has checkpoints."""
+    return {ref for store in _stores() for ref in _found_refs(store.files(), *refs)}
 
 
 def _stores() -> list[CheckpointStore]:
@@ -313,11 +325,11 @@ def _line(place: str, name: str) -> str:
     return folder if os.path.isdir(folder) else place
 
 
-def _has_ref(git: Git, ref: str) -> bool:
+def _found_refs(git: Git, *refs: str) -> set[str]:
     try:
-        return bool(git.run("for-each-ref", "--format=%(refname)", ref))
+        return {*os.fsdecode(git.run("for-each-ref", "--format=%(refname)", *refs)).split()}
     except GitError:
-        return False
+        return set()
 
 
 def _erase_from_store(store: CheckpointStore, ref: str) -> None:

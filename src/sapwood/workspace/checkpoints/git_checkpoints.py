@@ -5,25 +5,33 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from sapwood.core.checkpoint import Restored, Saved, Unsaved
-from sapwood.core.ids import AgentId
+from sapwood.core.ids import AgentId, Space
 from sapwood.core.settings import Workspace
 from sapwood.workspace.checkpoints.checkpoint_restore import has_checkpoint, restore
 from sapwood.workspace.checkpoints.checkpoint_save import CheckpointLimits, save
-from sapwood.workspace.checkpoints.checkpoint_store import CheckpointStore, find_store, locked
+from sapwood.workspace.checkpoints.checkpoint_store import (
+    CheckpointStore,
+    find_store,
+    locked,
+    ref_of,
+)
 from sapwood.workspace.checkpoints.git_command import GitError
 
 _Result = TypeVar("_Result")
+_LOCAL = Space("local")
 
 
 class GitCheckpoints:
     """Saves and restores the files of workspaces."""
 
-    def __init__(self, limits: CheckpointLimits | None = None) -> None:
+    def __init__(self, limits: CheckpointLimits | None = None, space: Space = _LOCAL) -> None:
         self._limits = limits or CheckpointLimits()
+        self._space = space
 
     async def save(self, workspace: Workspace, agent: AgentId) -> Saved | Unsaved:
-        """Saves the files as they are now, in the ref of this agent."""
-        return await _in_thread(workspace, lambda store: save(store, agent, self._limits))
+        """Saves the files as they are now, in the ref of this agent of the space."""
+        ref = ref_of(agent, self._space)
+        return await _in_thread(workspace, lambda store: save(store, ref, self._limits))
 
     async def holds(self, workspace: Workspace, files: Saved) -> bool | Unsaved:
         """Whether this checkpoint still exists and can be restored."""

@@ -131,7 +131,9 @@ def _conversation(summary: AgentSummary) -> Fields:
 
 
 def _metadata(summary: AgentSummary) -> dict[str, str]:
-    return {each.name: each.value for each in summary.tags.metadata} if summary.tags else {}
+    """The metadata of the conversation, without what only Sapwood writes."""
+    entries = summary.tags.metadata if summary.tags else ()
+    return {each.name: each.value for each in entries if not each.is_reserved}
 
 
 def _listed(items: list[Fields], *, has_more: bool) -> Fields:
