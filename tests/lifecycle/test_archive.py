@@ -8,6 +8,7 @@ import pytest
 import sapwood
 from sapwood import Agent, Sapwood
 from sapwood.app.removal import archive_agent, restore_agent
+from sapwood.conversation.open_timeline import OpenTimeline
 from sapwood.core.erasure import ERASED
 from sapwood.core.errors import LogError, RefusedError
 from sapwood.core.events import Recorded
@@ -212,3 +213,19 @@ async def test_a_rule_finds_what_is_idle_by_label_and_age() -> None:
         await add_hold(log, space, "agent", child.agent, by="human:judge")
         [held] = await idle_conversations(log, space, RetentionRule(days=0, owner="user-42"))
         assert held.held
+
+
+async def test_open_rows_follow_a_conversation_into_the_archive_and_back(tmp_path: Path) -> None:
+    (tmp_path / "objects").mkdir()
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await db.start("birds")
+        for number in range(8):
+            await agent.record(f"Question {number}?", f"Answer {number}.")
+        connection = db.connection
+        rows = OpenTimeline(connection, agent.id)
+        before = (await rows.page()).rows
+        await archive_agent(connection, agent.id, f"file://{tmp_path / 'objects'}", by="human:ada")
+        stub = (await rows.page()).rows
+        assert str(stub) == str((await OpenTimeline(connection, agent.id).page()).rows)
+        await restore_agent(connection, agent.id, by="human:ada")
+        assert str((await rows.page()).rows) == str(before)

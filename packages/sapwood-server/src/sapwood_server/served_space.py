@@ -120,7 +120,7 @@ class ServedSpace:
         self.feed = SpaceFeed(self.connection.log, self.connection.space)
         self.machine_sessions = MachineSessions()
         self.states = ConversationStates(self.connection)
-        self._chapters: OrderedDict[AgentId, tuple[int, ChapterReport]] = OrderedDict()
+        self._chapters: OrderedDict[AgentId, tuple[int, int, ChapterReport]] = OrderedDict()
         self._timelines: OrderedDict[AgentId, OpenTimeline] = OrderedDict()
         self._files: OrderedDict[str, WorkspaceFiles] = OrderedDict()
         self._stopping = asyncio.Event()
@@ -185,14 +185,14 @@ class ServedSpace:
 
     async def chapters(self, state: State) -> ChapterReport | None:
         """The chapters of what is in view; None while a turn is open, and if there is too much."""
-        known = self._chapters.get(state.agent)
-        if known is not None and (state.open is not None or known[0] == state.version):
-            return known[1]
+        created, version, report = self._chapters.get(state.agent, (0, 0, None))
+        if created == state.created and (state.open is not None or version == state.version):
+            return report
         opened = await self.connection.dispatcher.open(state.agent)
         if state.open is not None or not 1 < len(opened.live.turns) <= _MAX_TURNS:
             return None
         report = await chapters_in_view(self.connection, state.agent)
-        self._chapters[state.agent] = (state.version, report)
+        self._chapters[state.agent] = (state.created, state.version, report)
         while len(self._chapters) > _TIMELINES:
             self._chapters.popitem(last=False)
         return report
