@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncGenerator
 from typing import Any
 
+import httpx2
 import openai
 import pytest
 from openai import AsyncOpenAI
@@ -421,3 +422,26 @@ async def test_what_would_have_no_effect_is_refused_and_the_rest_is_kept(
             await client.responses.create(model=MODEL, input="No. [[say: No.]]", **given)
         assert refused.value.param == param
     assert len(live.model.requests) == 2
+
+
+async def test_a_label_does_not_let_a_writer_erase_a_conversation(
+    live: LiveServer, client: AsyncOpenAI
+) -> None:
+    first = await client.responses.create(model=MODEL, input="Hello. [[say: Hi.]]")
+    assert first.conversation is not None
+    agent = first.conversation.id
+    token = live.token("write", name="bot")
+    async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}) as tagger:
+        change = {"add": ["not-stored"]}
+        tagged = await tagger.post(f"{live.address}/v1/agents/{agent}/tags", json=change)
+    assert tagged.status_code == 204
+    writer = client.with_options(api_key=token)
+    whole = await writer.responses.create(model=MODEL, conversation=agent, input="[[say: No.]]")
+    stream = await writer.responses.create(
+        model=MODEL, conversation=agent, input="[[say: Never.]]", stream=True
+    )
+    _ = [event async for event in stream]
+    assert whole.output_text == "No."
+    assert [each.agent for each in await live.connection.log.agents(live.connection.space)] == [
+        agent
+    ]

@@ -64,7 +64,7 @@ def _create(streams: OpenStreams) -> Handler:
         head = await _head(call, place)
         if request.background:
             return json_response(ResponseStream(head).response("queued"))
-        if head.stored:
+        if request.store is not False:  # the label is one that anybody can set
             if request.stream:
                 return _streamed(call, head, streams, after=-1)
             return await _whole(call, head, streams)
