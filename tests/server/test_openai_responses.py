@@ -445,3 +445,38 @@ async def test_a_label_does_not_let_a_writer_erase_a_conversation(
     assert [each.agent for each in await live.connection.log.agents(live.connection.space)] == [
         agent
     ]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        [{"role": "assistant", "content": "I see."}],
+        [{"type": "function_call", "call_id": "c1", "name": "weather", "arguments": "{}"}],
+        [
+            {"type": "function_call", "call_id": "c1", "name": "weather", "arguments": "{}"},
+            {"type": "function_call", "call_id": "c1", "name": "weather", "arguments": "{}"},
+            {"role": "user", "content": "And?"},
+        ],
+    ],
+)
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_refused_response_that_is_not_stored_leaves_nothing(
+    live: LiveServer, client: AsyncOpenAI, wrong: list[Any], stream: bool
+) -> None:
+    log = live.connection.log
+    given: list[Any] = [{"role": "user", "content": "Hello, heron."}, *wrong]
+    with pytest.raises(openai.APIStatusError):
+        await client.responses.create(model=MODEL, input=given, store=False, stream=stream)
+    assert await log.agents(live.connection.space) == []
+    assert await log.search(live.connection.space, "heron") == []
+
+
+async def test_input_that_cannot_be_answered_starts_no_conversation(
+    live: LiveServer, client: AsyncOpenAI
+) -> None:
+    with pytest.raises(openai.BadRequestError, match="must end with a user message"):
+        await client.responses.create(
+            model=MODEL,
+            input=[{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}],
+        )
+    assert await live.connection.log.agents(live.connection.space) == []

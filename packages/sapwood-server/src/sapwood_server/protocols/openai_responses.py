@@ -5,8 +5,8 @@ or calls functions of the client. A turn with such calls stays open until their 
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, aclosing, suppress
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -60,20 +60,23 @@ def _create(streams: OpenStreams) -> Handler:
         request = ResponseRequest.read(body)
         given = await call.command_id()
         known = RequestId(given, _asked(body)) if given else NO_ID
-        place = await _known_place(call, known) or await begin_response(call, request, known)
-        head = await _head(call, place)
-        if request.background:
-            return json_response(ResponseStream(head).response("queued"))
-        if request.store is not False:  # the label is one that anybody can set
+        async with AsyncExitStack() as ending:
+
+            def on_start(agent: AgentId) -> None:
+                if request.store is False:
+                    ending.push_async_callback(erase, call, agent)
+
+            place = await _known_place(call, known)
+            if place is None:
+                place = await begin_response(call, request, known, on_start)
+            else:
+                on_start(place.agent)
+            head = await _head(call, place)
+            if request.background:
+                return json_response(ResponseStream(head).response("queued"))
             if request.stream:
-                return _streamed(call, head, streams, after=-1)
+                return _streamed(call, head, streams, after=-1, ending=ending)
             return await _whole(call, head, streams)
-        if request.stream:
-            return _streamed(call, head, streams, after=-1, ended=lambda: erase(call, place.agent))
-        try:
-            return await _whole(call, head, streams)
-        finally:
-            await erase(call, place.agent)
 
     return create
 
@@ -101,7 +104,7 @@ def _show(streams: OpenStreams) -> Handler:
         head = await _head(call, _named_place(call))
         if call.query("stream") == "true":
             after = call.number("starting_after", 0) if call.query("starting_after") else -1
-            return _streamed(call, head, streams, after=after)
+            return _streamed(call, head, streams, after=after, ending=AsyncExitStack())
         return json_response(await _so_far(call, head))
 
     return show
@@ -185,10 +188,12 @@ def _streamed(
     streams: OpenStreams,
     *,
     after: int,
-    ended: Callable[[], Awaitable[None]] | None = None,
+    ending: AsyncExitStack,
 ) -> StreamingResponse:
+    """The events of the response after one. What is to happen at the end happens after them."""
     principal = call.principal.id
     streams.enter(principal)
+    ended = ending.pop_all()
 
     async def messages() -> AsyncGenerator[bytes]:
         try:
@@ -200,8 +205,7 @@ def _streamed(
                     yield b": here\n\n"
         finally:
             streams.leave(principal)
-            if ended is not None:
-                await ended()
+            await ended.aclose()
 
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(messages(), headers=headers, media_type="text/event-stream")
