@@ -480,3 +480,19 @@ async def test_input_that_cannot_be_answered_starts_no_conversation(
             input=[{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}],
         )
     assert await live.connection.log.agents(live.connection.space) == []
+
+
+async def test_a_token_that_may_not_read_gets_no_words_by_cancelling(
+    live: LiveServer, client: AsyncOpenAI
+) -> None:
+    done = await client.responses.create(
+        model=MODEL, input="The code? [[say: It is 7-7-7.]]", instructions="Be secretive."
+    )
+    begun = await client.responses.create(
+        model=MODEL, input="Say it. [[sleep: 60]] [[say: It is 7-7-7.]]", background=True
+    )
+    writer = client.with_options(api_key=live.token("write", name="bot"))
+    for each, status in ((done, "completed"), (begun, "cancelled")):
+        fields = (await writer.responses.cancel(each.id)).to_dict()
+        assert fields.keys() == {"id", "object", "created_at", "status"}
+        assert (fields["id"], fields["status"]) == (each.id, status)

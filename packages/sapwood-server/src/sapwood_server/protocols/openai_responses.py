@@ -37,6 +37,7 @@ from sapwood_server.request_context import Endpoint, Handler, RequestContext, js
 _MAX_BYTES = 25_000_000
 _PAGE = 200
 _NOT_ASKED = frozenset({"id", "stream", "stream_options", "background"})
+_STATUS = ("id", "object", "created_at", "status")
 _NOT_AGAIN = {"x-should-retry": "false"}
 """Tells clients not to repeat a request whose prompt is stored."""
 
@@ -111,14 +112,20 @@ def _show(streams: OpenStreams) -> Handler:
 
 
 async def cancel_response(call: RequestContext) -> Response:
-    """Interrupts the open turn of the response. What had arrived is kept."""
+    """Interrupts the open turn of the response. What had arrived is kept.
+
+    Who may not read the response gets its status only.
+    """
     head = await _head(call, _named_place(call))
     state = (await call.space.connection.dispatcher.open(head.place.agent)).state
     if state.open is not None and state.open.first <= head.place.version:
         accepted(
             await call.space.agents.runner.interrupt(head.place.agent, "the client cancelled it")
         )
-    return json_response(await _so_far(call, head))
+    shown = await _so_far(call, head)
+    if "read" not in call.principal.scopes:
+        shown = {name: shown[name] for name in _STATUS}
+    return json_response(shown)
 
 
 def _named_place(call: RequestContext) -> ResponsePlace:
