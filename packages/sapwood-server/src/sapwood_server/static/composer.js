@@ -124,7 +124,7 @@ function offerSetup(error) {
   link.href = '/setup';
   link.className = 'btn sm';
   link.textContent = 'Choose a model';
-  $('says').append(' ', link);
+  $('says')?.append(' ', link);
 }
 
 /** Sends what stands in the box, after what is being sent. Pressed twice, it is sent once. */
