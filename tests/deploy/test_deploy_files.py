@@ -11,11 +11,13 @@ from typing import Any
 import click
 import pytest
 import yaml
+from starlette.requests import Request
 
 from proofs.deploy.chart import CHART, EVERYTHING, rendered
 from sapwood.cli.root import root as cli
 from sapwood.config.config_file import parse_config
 from sapwood.metrics import DESCRIBED
+from sapwood_server.access.rate_limit import client_address, parse_proxies
 from sapwood_server.access.request_checks import is_loopback
 
 DEPLOY = CHART.parents[1]
@@ -147,6 +149,15 @@ def test_servers_and_workers_read_the_same_settings_and_restart_when_they_change
             named = {each["name"]: each.get("value") for each in container["env"]}
             [mount] = [each for each in container["volumeMounts"] if each["name"] == "config"]
             assert named["SAPWOOD_CONFIG"] == f"{mount['mountPath']}/config.toml"
+
+
+@pytest.mark.parametrize("caddy", ["172.18.0.7", "192.168.16.4", "fd12:3456::2"])
+def test_attempts_to_sign_in_by_the_compose_file_are_counted_for_each_client(caddy: str) -> None:
+    assert not any("ports" in compose()["services"][name] for name in ("server-1", "server-2"))
+    settings = parse_config((DEPLOY / "config.toml").read_text(), DEPLOY / "config.toml")
+    forwarded = [(b"x-forwarded-for", b"203.0.113.9")]
+    request = Request({"type": "http", "client": (caddy, 50_000), "headers": forwarded})
+    assert client_address(request, parse_proxies(settings.serve.proxies)) == "203.0.113.9"
 
 
 def test_no_proxy_keeps_a_client_to_one_server_or_holds_back_its_events() -> None:

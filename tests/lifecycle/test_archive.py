@@ -13,6 +13,7 @@ from sapwood import Agent, Sapwood
 from sapwood.app.conversation_service import offline_service
 from sapwood.app.removal import archive_agent, restore_agent
 from sapwood.config.config_file import Config
+from sapwood.conversation.open_timeline import OpenTimeline
 from sapwood.core.erasure import ARCHIVE, ARCHIVE_SOURCES, ERASED
 from sapwood.core.errors import LogError, RefusedError
 from sapwood.core.events import SYSTEM, Recorded
@@ -521,3 +522,19 @@ async def test_a_restore_that_has_read_erased_mail_is_refused(
         monkeypatch.undo()
         restored = await db.restore(receiver.id)
         assert [letter.text for letter in await restored.mail()] == [ERASED]
+
+
+async def test_open_rows_follow_a_conversation_into_the_archive_and_back(tmp_path: Path) -> None:
+    (tmp_path / "objects").mkdir()
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await db.start("birds")
+        for number in range(8):
+            await agent.record(f"Question {number}?", f"Answer {number}.")
+        connection = db.connection
+        rows = OpenTimeline(connection, agent.id)
+        before = (await rows.page()).rows
+        await archive_agent(connection, agent.id, f"file://{tmp_path / 'objects'}", by="human:ada")
+        stub = (await rows.page()).rows
+        assert str(stub) == str((await OpenTimeline(connection, agent.id).page()).rows)
+        await restore_agent(connection, agent.id, by="human:ada")
+        assert str((await rows.page()).rows) == str(before)

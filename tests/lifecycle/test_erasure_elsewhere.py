@@ -10,6 +10,7 @@ from msgspec import structs
 
 import sapwood
 from sapwood import Agent, Sapwood
+from sapwood.conversation import open_timeline
 from sapwood.conversation.answers import Prompted
 from sapwood.conversation.open_timeline import OpenTimeline
 from sapwood.conversation.script import CommandStep
@@ -261,3 +262,45 @@ async def test_the_account_of_a_family_is_not_that_of_an_erased_child_with_the_s
         running.append((await other.connection.dispatcher.account(root.id)).agents)
         await child.erase()
     assert running == [1, 2]
+
+
+async def test_rows_that_stay_open_are_those_of_a_new_conversation_with_the_same_id(
+    db: Sapwood, other: Sapwood
+) -> None:
+    first = await db.start("chat", id="chat-42")
+    await first.record(SECRET, "I will remember it.")
+    await first.record("Two.", "Zwei.")
+    rows = OpenTimeline(other.connection, first.id)
+    before = await rows.page()
+    assert SECRET in str(before.rows)
+    await first.erase()
+    second = await db.start("chat", id="chat-42")
+    await second.record("A heron.", "Blue.")
+    await second.record("A stork.", "White.")
+    after = await rows.page()
+    assert after.moved != before.moved  # a browser gets all rows again
+    assert str(after.rows) == str((await OpenTimeline(other.connection, first.id).page()).rows)
+    assert SECRET not in str(after.rows)
+
+
+async def test_the_beginning_of_an_erased_conversation_does_not_become_rows_of_a_new_one(
+    db: Sapwood, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(open_timeline, "LONG_CONVERSATION", 5)
+    first = await db.start("chat", id="chat-42")
+    for _ in range(5):
+        await first.record(SECRET, "I will remember it.")
+    rows, read_whole = OpenTimeline(db.connection, first.id), open_timeline.read_timeline
+    await rows.page()
+
+    async def read_before_the_erasure(*arguments: object) -> object:
+        whole = await read_whole(*arguments)  # pyright: ignore[reportArgumentType]
+        monkeypatch.setattr(open_timeline, "read_timeline", read_whole)
+        await first.erase()
+        await (await db.start("chat", id="chat-42")).record("A heron.", "Blue.")
+        await rows.page()
+        return whole
+
+    monkeypatch.setattr(open_timeline, "read_timeline", read_before_the_erasure)
+    await rows.wait_until_complete()
+    assert SECRET not in str((await rows.page()).rows)

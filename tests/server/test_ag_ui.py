@@ -213,3 +213,19 @@ async def test_what_does_not_fit_is_refused(client: httpx2.AsyncClient, body: Ev
     answer = await client.post("/ag-ui", json=body)
     assert answer.status_code == 400
     assert answer.json()["detail"]
+
+
+async def test_a_token_that_may_not_read_follows_no_answer_to_somebody_else(
+    live: LiveServer, client: httpx2.AsyncClient
+) -> None:
+    agent = (await client.post("/v1/agents", json={})).json()["agent"]
+    await client.post(f"/v1/agents/{agent}/turns", json={"text": "Hi. [[sleep: 60]]"})
+    writer = {"Authorization": f"Bearer {live.token('write', 'approve', name='bot')}"}
+    run: Event = {"threadId": "t", "runId": "r", "messages": []}
+    answered = [{"interruptId": "elsewhere", "status": "resolved"}]
+    for body in (run, {**run, "resume": answered}):
+        refused = await client.post(f"/ag-ui/{agent}", json=body, headers=writer)
+        assert (refused.status_code, refused.json()["scope"]) == (403, "read")
+    front = FrontEnd(client)
+    front.say("Hello. [[say: Hi.]]")
+    assert kinds(await front.run())[-1] == "RUN_FINISHED"

@@ -6,7 +6,8 @@ import hmac
 import json
 import time
 from base64 import urlsafe_b64encode
-from collections.abc import Generator
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from sapwood_server.access.identity import Identities
 from sapwood_server.access.oidc import IssuerKeys, IssuerTokens, spaces_of
 from sapwood_server.application import create_application
 from sapwood_server.served_space import ServedSpaces
+from tests.engine.eventually import eventually
 from tests.server.serving import ADDRESS, record
 from tools.oidc_issuer.issuer_process import Issuer, NodeMissing, issuer
 
@@ -274,6 +276,59 @@ async def test_known_keys_are_used_while_the_issuer_is_away() -> None:
     keys.clock = lambda: now + 4000
     with pytest.raises(SapwoodError, match="is not responding"):
         await keys.find(kid)
+
+
+class LeavingIssuer:
+    """Publishes one key until it is away. Then each request is lost after six seconds."""
+
+    def __init__(self) -> None:
+        key = rsa.generate_private_key(public_exponent=65537, key_size=2048).public_key()
+        self._key = {**RSAAlgorithm.to_jwk(key, as_dict=True), "kid": "known"}
+        self.address = ""
+        self.is_away = False
+        self.asked = 0
+        self.now = 10_000.0
+        self.answers = asyncio.Event()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        line = await reader.readline()
+        self.asked += 1
+        if self.is_away:
+            await self.answers.wait()
+            self.now += 6
+        else:
+            found = {"issuer": self.address, "jwks_uri": f"{self.address}/keys"}
+            body = json.dumps({"keys": [self._key]} if b"/keys" in line else found).encode()
+            writer.write(b"HTTP/1.0 200 OK\r\n\r\n" + body)
+            await writer.drain()
+        writer.close()
+
+    @asynccontextmanager
+    async def keys(self) -> AsyncGenerator[IssuerKeys]:
+        async with await asyncio.start_server(self._answer, "127.0.0.1", 0) as server:
+            self.address = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+            keys = IssuerKeys(self.address)
+            keys.clock = lambda: self.now
+            yield keys
+            self.answers.set()
+
+
+async def test_requests_wait_together_for_an_issuer_that_hangs_and_only_once() -> None:
+    leaving = LeavingIssuer()
+    async with asyncio.timeout(20), leaving.keys() as keys:
+        assert await keys.find("known")
+        leaving.is_away, leaving.asked = True, 0
+        leaving.now += 400
+        waiting = [asyncio.ensure_future(keys.find("known")) for _ in range(20)]
+        await eventually(lambda: leaving.asked)
+        leaving.answers.set()
+        assert all(await asyncio.gather(*waiting))
+        assert leaving.asked == 1
+        leaving.answers.clear()
+        for _ in range(20):
+            leaving.now += 6
+            assert await keys.find("known"), "it waits for an issuer that was away a moment ago"
+        await eventually(lambda: leaving.asked == 2)
 
 
 async def test_an_issuer_must_be_encrypted_or_on_this_machine() -> None:

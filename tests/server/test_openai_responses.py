@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncGenerator
 from typing import Any
 
+import httpx2
 import openai
 import pytest
 from openai import AsyncOpenAI
@@ -421,3 +422,77 @@ async def test_what_would_have_no_effect_is_refused_and_the_rest_is_kept(
             await client.responses.create(model=MODEL, input="No. [[say: No.]]", **given)
         assert refused.value.param == param
     assert len(live.model.requests) == 2
+
+
+async def test_a_label_does_not_let_a_writer_erase_a_conversation(
+    live: LiveServer, client: AsyncOpenAI
+) -> None:
+    first = await client.responses.create(model=MODEL, input="Hello. [[say: Hi.]]")
+    assert first.conversation is not None
+    agent = first.conversation.id
+    token = live.token("write", name="bot")
+    async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {token}"}) as tagger:
+        change = {"add": ["not-stored"]}
+        tagged = await tagger.post(f"{live.address}/v1/agents/{agent}/tags", json=change)
+    assert tagged.status_code == 204
+    writer = client.with_options(api_key=token)
+    whole = await writer.responses.create(model=MODEL, conversation=agent, input="[[say: No.]]")
+    stream = await writer.responses.create(
+        model=MODEL, conversation=agent, input="[[say: Never.]]", stream=True
+    )
+    _ = [event async for event in stream]
+    assert whole.output_text == "No."
+    assert [each.agent for each in await live.connection.log.agents(live.connection.space)] == [
+        agent
+    ]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        [{"role": "assistant", "content": "I see."}],
+        [{"type": "function_call", "call_id": "c1", "name": "weather", "arguments": "{}"}],
+        [
+            {"type": "function_call", "call_id": "c1", "name": "weather", "arguments": "{}"},
+            {"type": "function_call", "call_id": "c1", "name": "weather", "arguments": "{}"},
+            {"role": "user", "content": "And?"},
+        ],
+    ],
+)
+@pytest.mark.parametrize("stream", [False, True])
+async def test_a_refused_response_that_is_not_stored_leaves_nothing(
+    live: LiveServer, client: AsyncOpenAI, wrong: list[Any], stream: bool
+) -> None:
+    log = live.connection.log
+    given: list[Any] = [{"role": "user", "content": "Hello, heron."}, *wrong]
+    with pytest.raises(openai.APIStatusError):
+        await client.responses.create(model=MODEL, input=given, store=False, stream=stream)
+    assert await log.agents(live.connection.space) == []
+    assert await log.search(live.connection.space, "heron") == []
+
+
+async def test_input_that_cannot_be_answered_starts_no_conversation(
+    live: LiveServer, client: AsyncOpenAI
+) -> None:
+    with pytest.raises(openai.BadRequestError, match="must end with a user message"):
+        await client.responses.create(
+            model=MODEL,
+            input=[{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Hello."}],
+        )
+    assert await live.connection.log.agents(live.connection.space) == []
+
+
+async def test_a_token_that_may_not_read_gets_no_words_by_cancelling(
+    live: LiveServer, client: AsyncOpenAI
+) -> None:
+    done = await client.responses.create(
+        model=MODEL, input="The code? [[say: It is 7-7-7.]]", instructions="Be secretive."
+    )
+    begun = await client.responses.create(
+        model=MODEL, input="Say it. [[sleep: 60]] [[say: It is 7-7-7.]]", background=True
+    )
+    writer = client.with_options(api_key=live.token("write", name="bot"))
+    for each, status in ((done, "completed"), (begun, "cancelled")):
+        fields = (await writer.responses.cancel(each.id)).to_dict()
+        assert fields.keys() == {"id", "object", "created_at", "status"}
+        assert (fields["id"], fields["status"]) == (each.id, status)

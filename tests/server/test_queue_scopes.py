@@ -2,11 +2,12 @@
 
 import pytest
 
-from sapwood.core.commands import QueuePrompt
+from sapwood.core.commands import QueuePrompt, SetGoal
 from sapwood.core.errors import accepted
 from sapwood.core.ids import AgentId
 from sapwood.core.state import State
 from sapwood.turns.clock_and_ids import command_meta
+from tests.engine.eventually import eventually
 from tests.server.serving import Served, record
 
 GUARDED = (
@@ -91,3 +92,18 @@ async def test_a_prompt_sends_nothing_before_it_that_its_sender_may_not_run(
     assert [mark.name for mark in state.marks] == ["A"]
     assert state.settings.permission_mode == "ask"
     assert [each.text for each in state.queue] == ["/permissions all", "Hello."]
+
+
+async def test_a_goal_sends_nothing_that_only_a_person_may_run(
+    served: Served, agent: AgentId
+) -> None:
+    await stored(served, agent, "/mark A", "/permissions all", "/mark B")
+    goal = SetGoal(agent, "g1", "It is done.")
+    accepted(await served.connection.dispatcher.dispatch(goal, command_meta()))
+    goals = served.spaces.get("local").goals
+    await goals.start(agent)
+    await eventually(lambda: not goals.runs(agent))
+    state = await state_of(served, agent)
+    assert [mark.name for mark in state.marks] == ["A"]
+    assert state.settings.permission_mode == "ask"
+    assert [each.text for each in state.queue] == ["/permissions all", "/mark B"]

@@ -91,3 +91,27 @@ def test_a_server_is_found_and_a_change_in_a_shell_counts_without_a_restart(
     server.run("config", "set", "model", "compatible:alpaca")
     page.goto(f"{server.address}/?new=1")
     expect(page.locator("#chip-model")).to_have_text("compatible:alpaca")
+
+
+def test_a_turn_that_lacks_a_key_ends_once_on_a_page_without_a_composer(newcomer: Stage) -> None:
+    page, server = newcomer.page, newcomer.server
+    server.run("config", "set", "model", "claude-sonnet-5-5")
+    keys = server.home / ".config/sapwood/keys.toml"
+    keys.write_text('anthropic = "sk-ant-ended"\n')
+    keys.chmod(0o600)
+    agent = server.record(1)
+    page.goto(f"{server.address}/c/{agent}?view=context")
+    expect(page.locator("#link")).to_contain_text("live")
+    streams: list[str] = []
+    page.on("request", lambda sent: streams.append(sent.url) if "/events" in sent.url else None)
+    for _ in range(2):
+        page.evaluate("document.querySelector('#live').textContent = ''")
+        sent = page.context.request.post(
+            f"{server.address}/v1/agents/{agent}/turns",
+            data={"text": "Again?"},
+            headers={"Origin": server.address},
+        )
+        assert sent.ok, sent.text()
+        expect(page.locator("#live")).to_have_text("The turn failed.")
+    expect(page.locator("#link")).to_contain_text("live")
+    assert streams == []

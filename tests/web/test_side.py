@@ -208,3 +208,32 @@ def test_a_draft_stays_when_something_else_is_written_into_the_box(stage: Stage)
     page.keyboard.press("m")
     expect(page.locator("#says")).to_have_text("Send or clear your message first.")
     expect(page.locator("#message")).to_have_value("Queued words.\n\nA long draft")
+
+
+def test_prompts_with_images_wait_in_one_queue_for_all_tabs(stage: Stage, tmp_path: Path) -> None:
+    stage.begin(("One?", "First answer."))
+    first, second = stage.page, stage.context.new_page()
+    stage.watch(second)
+    second.goto(first.url)
+    stage.command("Wait. [[sleep: 60]]")
+    for page, prompt in ((first, "Two?"), (second, "Three?"), (first, "Four?")):
+        expect(page.locator("#interrupt")).to_be_visible()
+        picture = tmp_path / f"{prompt[:-1]}.png"
+        picture.write_bytes(png(20, 20))
+        page.set_input_files("#files", picture)
+        expect(page.locator("#attached img")).to_have_count(1)
+        page.fill("#message", f"{prompt} [[say: Seen.]]")
+        page.press("#message", "Enter")
+        expect(page.locator("#queue .queue", has_text=prompt)).to_have_count(1)
+    for page in (first, second):
+        expect(page.locator("#queue .queue")).to_contain_text(["Two?", "Three?", "Four?"])
+    second.locator("#queue .queue", has_text="Two?").get_by_text("✕").click()
+    second.close()
+    first.reload()
+    expect(first.locator("#queue .queue")).to_contain_text(["Three?", "Four?"])
+    first.click("#interrupt")
+    stage.idle()
+    stage.prompt("Five? [[say: Fifth answer.]]")
+    stage.see("Fifth answer.")
+    said = "".join(first.locator("#rows .said").all_inner_texts())
+    assert re.findall("Two|Three|Four|Five", said) == ["Three", "Four", "Five"]

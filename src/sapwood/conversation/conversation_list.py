@@ -116,7 +116,7 @@ class ConversationStates:
     def __init__(self, space: OpenSpace) -> None:
         self._log = space.log
         self._space = space.space
-        self._found: dict[AgentId, tuple[int, ConversationState]] = {}
+        self._found: dict[AgentId, tuple[int, int, ConversationState]] = {}
 
     async def of(
         self, agents: Iterable[AgentSummary], max_read: int = 40
@@ -124,11 +124,11 @@ class ConversationStates:
         """The known states. Reads up to `max_read` new ones; later calls read the others."""
         looked = 0
         for summary in agents:
-            known = self._found.get(summary.agent)
-            if looked < max_read and (known is None or known[0] != summary.version):
+            place = (summary.created, summary.version)
+            if looked < max_read and self._found.get(summary.agent, ())[:2] != place:
                 looked += 1
-                self._found[summary.agent] = (summary.version, await self._look(summary.agent))
-        return {agent: state for agent, (_, state) in self._found.items()}
+                self._found[summary.agent] = (*place, await self._look(summary.agent))
+        return {agent: state for agent, (_, _, state) in self._found.items()}
 
     async def _look(self, agent: AgentId) -> ConversationState:
         state = await open_state(self._log, self._space, agent)

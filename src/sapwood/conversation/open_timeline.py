@@ -18,6 +18,7 @@ from sapwood.conversation.timeline_reader import (
     read_timeline,
     read_timeline_end,
 )
+from sapwood.core.events import Recorded
 from sapwood.core.ids import AgentId
 from sapwood.core.timeline.layout import Page, is_dim, lay_out
 from sapwood.core.timeline.row_content import PromptText
@@ -64,6 +65,7 @@ class OpenTimeline:
         self._log = space.log
         self._space = space.space
         self.agent = agent
+        self._created = 0
         self._cache = event_cache(space.log, space.space)
         self._timeline = Timeline()
         self._rows = Page(self._timeline)
@@ -184,22 +186,39 @@ class OpenTimeline:
                 await self._open()
             elif not self._complete:
                 self._read_beginning()
-            await self._take_in(self._timeline)
-            state = await self._dispatcher.state(self.agent)
+            # The state is read after the events: in between, the log may become another one.
+            news = await self._news(self._timeline)
+            while (state := await self._dispatcher.state(self.agent)).created != self._created:
+                await self._open_anew()
+                news = await self._news(self._timeline)
+            self._take_in(self._timeline, news)
             self._timeline.know_marks(mark.version for mark in state.marks)
             self._rows.update()
 
     async def _open(self) -> None:
+        created = (await self._dispatcher.state(self.agent)).created
         summary = await self._log.summary(self._space, self.agent)
         version = summary.version if summary else 0
-        if version <= LONG_CONVERSATION:
-            self._timeline = await read_timeline(self._log, self._space, self.agent, self._cache)
-            self._rows, self._complete = Page(self._timeline), True
-            return
-        self._timeline = await read_timeline_end(
-            self._log, self._space, self.agent, version, self._cache
-        )
-        self._rows = Page(self._timeline)
+        is_short = version <= LONG_CONVERSATION
+        if is_short:
+            timeline = await read_timeline(self._log, self._space, self.agent, self._cache)
+        else:
+            timeline = await read_timeline_end(
+                self._log, self._space, self.agent, version, self._cache
+            )
+        self._timeline, self._rows, self._complete = timeline, Page(timeline), is_short
+        self._created = created
+
+    async def _open_anew(self) -> None:
+        """Reads other rows: the id now belongs to another log.
+
+        A conversation was archived or restored, or one that was erased was started again.
+        """
+        changed = self._timeline.changed
+        self._reading = None
+        self._cache = event_cache(self._log, self._space)
+        await self._open()
+        self._timeline.changed = max(self._timeline.changed, changed) + 1
 
     def _read_beginning(self) -> "asyncio.Task[None]":
         """Starts to read the rest of a long conversation.
@@ -211,14 +230,20 @@ class OpenTimeline:
         return self._reading
 
     async def _read_whole(self) -> None:
+        created = self._created
         whole = await read_timeline(self._log, self._space, self.agent, self._cache)
         async with self._lock:
-            await self._take_in(whole)
+            if self._created != created:
+                return
+            self._take_in(whole, await self._news(whole))
             whole.changed = max(whole.changed, self._timeline.changed) + 1
             self._timeline, self._rows, self._complete = whole, Page(whole), True
 
-    async def _take_in(self, timeline: Timeline) -> None:
-        for recorded in await self._log.read(self._space, self.agent, timeline.version + 1):
+    async def _news(self, timeline: Timeline) -> list[Recorded]:
+        return await self._log.read(self._space, self.agent, timeline.version + 1)
+
+    def _take_in(self, timeline: Timeline, news: Sequence[Recorded]) -> None:
+        for recorded in news:
             timeline.add(recorded)
             self._cache.add(recorded)
 

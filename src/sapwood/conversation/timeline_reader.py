@@ -8,10 +8,12 @@ for a face that prints.
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from operator import is_not
+from typing import TypeVar, cast
 
 from msgspec import Struct, structs
 
-from sapwood.core.content import Text
+from sapwood.core.content import File, Text
 from sapwood.core.errors import LogError
 from sapwood.core.events import AgentStarted, Recorded, TurnStarted, WordsErased
 from sapwood.core.ids import AgentId, EventRef, Space
@@ -30,6 +32,9 @@ ReadEvents = Callable[[AgentId, int, int], Awaitable[list[Recorded]]]
 LONG_CONVERSATION = 3_000
 """From this many events on, a screen shows the end of a conversation before it reads the rest."""
 
+T = TypeVar("T")
+
+_CONTAINERS: tuple[type[object], ...] = (tuple, Struct)
 _CACHE_PAGE = 64
 _PAGES_KEPT = 96
 _LOG_PAGE = 1_000
@@ -45,8 +50,41 @@ class NotLoaded(Exception):
         self.version = version
 
 
+class _ShownFile(File, frozen=True, gc=False):
+    """What rows show of a file: the line that stands for it, and not its content."""
+
+    shown_size: int = 0
+
+    @property
+    def size(self) -> int:
+        """The number of bytes of the content."""
+        return self.shown_size
+
+
+def _without_contents(value: T) -> T:
+    """The value with no content in its files. It is the same object if it has none."""
+    if isinstance(value, File):
+        facts = (value.media_type, "", value.name, value.width, value.height, value.size)
+        return cast("T", _ShownFile(*facts))
+    if isinstance(value, tuple):
+        parts = cast("tuple[object, ...]", value)
+        light = tuple([_without_contents(each) for each in parts])
+        return cast("T", light if any(map(is_not, light, parts)) else parts)
+    if isinstance(value, Struct):
+        changed: dict[str, object] = {}
+        for name in value.__struct_fields__:
+            old: object = getattr(value, name)
+            if isinstance(old, _CONTAINERS) and (new := _without_contents(old)) is not old:
+                changed[name] = new
+        return structs.replace(value, **changed) if changed else value
+    return value
+
+
 class EventCache:
-    """Pages of logs; the page that was not used for the longest time is dropped first."""
+    """Pages of logs; the page that was not used for the longest time is dropped first.
+
+    Contents of files are not kept: no row shows them, and they are most of the bytes.
+    """
 
     def __init__(self, read: ReadEvents) -> None:
         self._read = read
@@ -67,7 +105,8 @@ class EventCache:
         number = version // _CACHE_PAGE
         first = number * _CACHE_PAGE
         found = await self._read(agent, first, first + _CACHE_PAGE - 1)
-        self._keep((agent, number), {recorded.version: recorded for recorded in found})
+        page = {recorded.version: _without_contents(recorded) for recorded in found}
+        self._keep((agent, number), page)
 
     def add(self, recorded: Recorded) -> None:
         """Keeps an event that was read or committed already.
@@ -79,9 +118,8 @@ class EventCache:
         key = (recorded.agent, recorded.version // _CACHE_PAGE)
         page = self._pages.get(key)
         if page is None:
-            self._keep(key, {recorded.version: recorded})
-        else:
-            page[recorded.version] = recorded
+            self._keep(key, page := {})
+        page[recorded.version] = _without_contents(recorded)
 
     def _keep(self, key: tuple[AgentId, int], page: dict[int, Recorded]) -> None:
         self._pages[key] = page

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 
 from msgspec import structs
@@ -101,16 +101,51 @@ class ServedAgents(RunningSpace):
 
 
 _TIMELINES = 32
+_ALL_TIMELINES = 128
 _FOLDERS = 4
 _MAX_TURNS = 300
 """With more turns in view, chapters would take too long for a page."""
 _BEAT = 15.0
 
 
+class OpenTimelines:
+    """The open conversations of all spaces of a process.
+
+    The one that was read longest ago is closed first: of a space that has too many, then of all.
+    """
+
+    def __init__(self) -> None:
+        self._open: OrderedDict[tuple[Connection, AgentId], OpenTimeline] = OrderedDict()
+
+    def get(self, connection: Connection, agent: AgentId) -> OpenTimeline:
+        """The open conversation of an agent."""
+        key = (connection, agent)
+        found = self._open.get(key)
+        if found is None:
+            found = self._open[key] = OpenTimeline(connection, agent)
+        self._open.move_to_end(key)
+        self._close(self._of(connection)[:-_TIMELINES])
+        self._close([*self._open][:-_ALL_TIMELINES])
+        return found
+
+    def close(self, connection: Connection) -> None:
+        """Closes those of the space of a connection."""
+        self._close(self._of(connection))
+
+    def _of(self, connection: Connection) -> list[tuple[Connection, AgentId]]:
+        return [key for key in self._open if key[0] is connection]
+
+    def _close(self, keys: Sequence[tuple[Connection, AgentId]]) -> None:
+        for key in keys:
+            self._open.pop(key).close()
+
+
 class ServedSpace:
     """A space with what readers of its conversations share."""
 
-    def __init__(self, agents: ServedAgents, health: Health | None) -> None:
+    def __init__(
+        self, agents: ServedAgents, health: Health | None, timelines: OpenTimelines
+    ) -> None:
         self.agents = agents
         self.health = health
         """The numbers of the process. They name every space, so only the server's own has them."""
@@ -120,8 +155,8 @@ class ServedSpace:
         self.feed = SpaceFeed(self.connection.log, self.connection.space)
         self.machine_sessions = MachineSessions()
         self.states = ConversationStates(self.connection)
-        self._chapters: OrderedDict[AgentId, tuple[int, ChapterReport]] = OrderedDict()
-        self._timelines: OrderedDict[AgentId, OpenTimeline] = OrderedDict()
+        self._chapters: OrderedDict[AgentId, tuple[int, int, ChapterReport]] = OrderedDict()
+        self._timelines = timelines
         self._files: OrderedDict[str, WorkspaceFiles] = OrderedDict()
         self._stopping = asyncio.Event()
         self.goals = GoalRuns(agents)
@@ -158,14 +193,8 @@ class ServedSpace:
                 await asyncio.gather(following, stopping, return_exceptions=True)
 
     def timeline(self, agent: AgentId) -> OpenTimeline:
-        """The open conversation of an agent; the one that was read longest ago is closed."""
-        found = self._timelines.get(agent)
-        if found is None:
-            found = self._timelines[agent] = OpenTimeline(self.connection, agent)
-        self._timelines.move_to_end(agent)
-        while len(self._timelines) > _TIMELINES:
-            self._timelines.popitem(last=False)[1].close()
-        return found
+        """The open conversation of an agent."""
+        return self._timelines.get(self.connection, agent)
 
     async def workspace_files(self, folder: str) -> WorkspaceFiles:
         """The files of a folder, for `@`; those of a few folders are kept."""
@@ -185,14 +214,14 @@ class ServedSpace:
 
     async def chapters(self, state: State) -> ChapterReport | None:
         """The chapters of what is in view; None while a turn is open, and if there is too much."""
-        known = self._chapters.get(state.agent)
-        if known is not None and (state.open is not None or known[0] == state.version):
-            return known[1]
+        created, version, report = self._chapters.get(state.agent, (0, 0, None))
+        if created == state.created and (state.open is not None or version == state.version):
+            return report
         opened = await self.connection.dispatcher.open(state.agent)
         if state.open is not None or not 1 < len(opened.live.turns) <= _MAX_TURNS:
             return None
         report = await chapters_in_view(self.connection, state.agent)
-        self._chapters[state.agent] = (state.version, report)
+        self._chapters[state.agent] = (state.created, state.version, report)
         while len(self._chapters) > _TIMELINES:
             self._chapters.popitem(last=False)
         return report
@@ -204,8 +233,7 @@ class ServedSpace:
         await self.session_catch_up.close()
         await self.limits.close()
         await self.goals.close()
-        for timeline in self._timelines.values():
-            timeline.close()
+        self._timelines.close(self.connection)
         await self.agents.close()
 
 
@@ -232,6 +260,7 @@ class ServedSpaces:
         self._files = ConfigFiles()
         self._drives = drives
         self._spaces: dict[str, ServedSpace] = {}
+        self._timelines = OpenTimelines()
         self._closing: set[asyncio.Future[None]] = set()
         self.answered = AnsweredRequests()
         self.health = Health(connection)
@@ -248,7 +277,8 @@ class ServedSpaces:
                 connection = connection.with_space(name)
             connection.folder = space_folder(self._config, name, own=self._own and is_home)
             agents = ServedAgents(connection, self._config, self._keys, drives=self._drives)
-            found = self._spaces[name] = ServedSpace(agents, self.health if is_home else None)
+            health = self.health if is_home else None
+            found = self._spaces[name] = ServedSpace(agents, health, self._timelines)
         return found
 
     async def require_here(self, name: str) -> None:

@@ -14,7 +14,7 @@ from sapwood.app.agent_runner import AgentRunner
 from sapwood.app.connection import Connection
 from sapwood.conversation.call import Person
 from sapwood.conversation.provider_limit import resets_soon
-from sapwood.conversation.script import CommandStep
+from sapwood.conversation.script import CommandStep, scopes_to_send
 from sapwood.conversation.service import ConversationService, Outcome
 from sapwood.conversation.session import ConversationSession
 from sapwood.core import events
@@ -82,7 +82,7 @@ class GoalRuns:
                 del self._tasks[agent]
 
     async def _continue_after_turns(self, agent: AgentId) -> None:
-        session = ConversationSession(self._agents.at_machine, "", agent)
+        session = ConversationSession(self._agents.at_machine, "", agent, may_send=_needs_nobody)
         version = (await self._agents.connection.dispatcher.open(agent)).state.version
         async with aclosing(self._agents.runner.watch(agent, version)) as shown:
             await session.accept_goal()
@@ -104,6 +104,15 @@ class GoalRuns:
         async for outcome in session.turn_ended():
             if isinstance(outcome.answer, Refusal):
                 self.problems[agent] = outcome.message
+
+
+def _needs_nobody(queued: str) -> bool:
+    """Whether a text of the queue needs no more than the scope to write.
+
+    Anybody may have put it there. Nobody is asked while a goal continues, so the rest waits for a
+    person.
+    """
+    return scopes_to_send(queued) <= {"write"}
 
 
 class LimitWaits:

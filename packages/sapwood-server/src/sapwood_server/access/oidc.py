@@ -13,7 +13,6 @@ import time
 import urllib.request
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from http.client import HTTPException
 from typing import Any, cast
 from urllib.parse import urlsplit
@@ -41,8 +40,8 @@ class IssuerKeys:
 
     They are fetched again after `fresh` seconds, and when a token names an unknown key, but not
     within `pause` seconds after an attempt. If the issuer does not answer, the last known keys are
-    used for `oldest` seconds. Raises `SapwoodError` for an issuer without encryption that is not on
-    this machine.
+    used for `oldest` seconds, and only the first requests wait for it. Raises `SapwoodError` for an
+    issuer without encryption that is not on this machine.
     """
 
     def __init__(
@@ -54,7 +53,8 @@ class IssuerKeys:
         self._keys: dict[str, jwt.PyJWK] = {}
         self._fetched = -oldest
         self._tried = -oldest
-        self._lock = asyncio.Lock()
+        self._fetching: asyncio.Task[None] | None = None
+        self._is_away = False
         self.clock: Callable[[], float] = time.monotonic
 
     async def find(self, key_id: str | None) -> jwt.PyJWK | None:
@@ -62,32 +62,42 @@ class IssuerKeys:
 
         Raises `IssuerUnavailable` if no keys are known.
         """
-        if self.clock() - self._fetched > self._fresh or not self._known(key_id):
-            await self._refresh(key_id)
+        known, age = self._known(key_id), self.clock() - self._fetched
+        if age > self._fresh or not known:
+            fetching = self._fetch_again()
+            if not (known and self._is_away and age <= self._oldest):
+                await asyncio.shield(fetching)
         if self.clock() - self._fetched > self._oldest:
             raise IssuerUnavailable(f"The issuer {self.issuer} is not responding. Try again later.")
         return self._known(key_id)
 
     async def fetch(self) -> None:
         """Fetches the keys now. Raises `IssuerUnavailable`."""
-        self._tried = self.clock()
-        self._keys = await asyncio.to_thread(self._read_keys)
-        self._fetched = self.clock()
+        try:
+            self._keys = await asyncio.to_thread(self._read_keys)
+            self._fetched = self.clock()
+        finally:
+            self._tried = self.clock()
 
     def _known(self, key_id: str | None) -> jwt.PyJWK | None:
         if key_id is None:
             return next(iter(self._keys.values())) if len(self._keys) == 1 else None
         return self._keys.get(key_id)
 
-    async def _refresh(self, key_id: str | None) -> None:
-        async with self._lock:
-            now = self.clock()
-            stale = now - self._fetched > self._fresh or not self._known(key_id)
-            if stale and now - self._tried > self._pause:
-                with suppress(
-                    IssuerUnavailable
-                ):  # then the last known keys are used, while they may be
-                    await self.fetch()
+    def _fetch_again(self) -> "asyncio.Future[None]":
+        """Fetches the keys for all who wait, unless that was tried a moment ago."""
+        if self._fetching is None or self._fetching.done():
+            self._fetching = asyncio.ensure_future(self._try_to_fetch())
+        return self._fetching
+
+    async def _try_to_fetch(self) -> None:
+        if self.clock() - self._tried <= self._pause:
+            return
+        try:
+            await self.fetch()
+            self._is_away = False
+        except IssuerUnavailable:  # the last known keys are used, while they may be
+            self._is_away = True
 
     def _read_keys(self) -> dict[str, jwt.PyJWK]:
         found = _read(self.issuer.rstrip("/") + _DISCOVERY)

@@ -31,6 +31,9 @@ from sapwood.private_files import locked, replace_file
 T = TypeVar("T")
 
 _REQUEST = 60.0
+_WORK = 900.0
+"""Seconds. A summary can take longer than a read timeout. A request that the server has is sent
+again with its id for that long, however short the patience is, and gets the first answer."""
 _SILENCE = 45.0
 """Seconds. The server sends a comment every 15, so a longer silence is a lost connection."""
 _FIRST_PAUSE, _MAX_PAUSE = 0.2, 5.0
@@ -78,10 +81,12 @@ class HttpSession:
         """The answer to a request that changes nothing."""
         return _decoded(await self._sent("GET", path, query=query), kind)
 
-    async def post(self, path: str, body: object, kind: type[T]) -> T:
+    async def post(self, path: str, body: Mapping[str, object], kind: type[T]) -> T:
         """The answer to a request with a body in JSON. It may arrive twice, so it has an id."""
         headers = {"Content-Type": "application/json"}
-        return _decoded(await self._sent("POST", path, _encode(body), headers=headers), kind)
+        work = _WORK if "id" in body else 0.0
+        content = _encode(body)
+        return _decoded(await self._sent("POST", path, content, headers=headers, work=work), kind)
 
     async def upload(self, path: str, content: bytes, kind: type[T], **query: str) -> T:
         """The answer to a file."""
@@ -133,10 +138,14 @@ class HttpSession:
         *,
         query: Mapping[str, str] | None = None,
         headers: Mapping[str, str] | None = None,
+        work: float = 0.0,
     ) -> bytes:
+        """The body of the answer. A server that works on a request for up to `work` is not away."""
         pause = _FIRST_PAUSE
         deadline = self._deadline()
+        work_ends = asyncio.get_running_loop().time() + work
         while True:
+            is_slow = False
             try:
                 answer = await self._client.request(
                     method, path, content=content, params=query or None, headers=headers
@@ -144,6 +153,7 @@ class HttpSession:
             except httpx2.HTTPError as error:
                 self._report(_reason(error))
                 problem, wait = self._away(error), pause
+                is_slow = isinstance(error, httpx2.ReadTimeout)
             else:
                 if answer.is_success:
                     self._report("")
@@ -152,9 +162,13 @@ class HttpSession:
                 if answer.status_code not in (429, 502, 503, 504):
                     raise problem
                 wait = pause
+                is_slow = answer.status_code == 504
                 with suppress(ValueError):
                     wait = max(pause, float(answer.headers.get("retry-after", "")))
-            if asyncio.get_running_loop().time() + wait > deadline:
+            now = asyncio.get_running_loop().time()
+            if is_slow and now < work_ends:
+                pause, deadline = _FIRST_PAUSE, self._deadline()
+            elif now + wait > deadline:
                 raise problem
             await asyncio.sleep(wait)
             pause = min(_MAX_PAUSE, pause * 2)

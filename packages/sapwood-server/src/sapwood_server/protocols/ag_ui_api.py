@@ -308,12 +308,15 @@ async def _begin(call: RequestContext, agent: AgentId, asked: _Run, given: Reque
     dispatcher = call.space.connection.dispatcher
     opened = await dispatcher.open(agent)
     after = opened.state.version
-    for entry in asked.resume or ():
-        await _answer(call, agent, entry)
     new = _new_messages(asked.messages)
     prompt = [part for each in new if each.role == "user" for part in _parts(each)]
     waiting = waiting_calls(opened)
-    if waiting and (results := _results(new, {each.id for each in waiting})):
+    results = _results(new, {each.id for each in waiting})
+    if not prompt and not results:  # what comes is the answer to somebody else
+        call.principal.require("read")
+    for entry in asked.resume or ():
+        await _answer(call, agent, entry)
+    if results:
         if missing := {each.id for each in waiting} - {each.call for each in results}:
             raise _bad(f"The result of the tool call {min(missing)} is missing.")
         assert opened.live.open is not None

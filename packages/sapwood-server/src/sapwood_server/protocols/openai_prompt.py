@@ -1,6 +1,6 @@
 """Begins a response: finds or starts its conversation, and stores what the client sent."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import structs
 
@@ -34,11 +34,14 @@ NOT_STORED = "not-stored"
 
 
 async def begin_response(
-    call: RequestContext, request: ResponseRequest, given: RequestId
+    call: RequestContext,
+    request: ResponseRequest,
+    given: RequestId,
+    on_start: Callable[[AgentId], None],
 ) -> ResponsePlace:
     """Stores what the client sent and returns where its response begins. Raises `Problem`.
 
-    `given` is the id of the request.
+    `given` is the id of the request. Calls `on_start` with a conversation that it has started.
     """
     request.require_possible()
     given_input = read_input(request.input)
@@ -47,6 +50,7 @@ async def begin_response(
     if agent is None:
         if given_input.results:
             raise _no_call(given_input.results[0].call)
+        _require_prompt(given_input.turns)
         labels = (NOT_STORED,) if request.store is False else ()
         tags = Tags(request.user or "", labels, entries_of(request.metadata or {}))
         models = call.service.services.models
@@ -55,6 +59,7 @@ async def begin_response(
         agent = await start_conversation(
             call, tags, request.model or "", _system(request, given_input), given
         )
+        on_start(agent)
     else:
         opened = await call.space.connection.dispatcher.open(agent)
         turn, waiting = opened.live.open, waiting_calls(opened)
@@ -62,6 +67,7 @@ async def begin_response(
             return await _send_results(call, turn, waiting, given_input, given)
         if given_input.results:
             raise _no_call(given_input.results[0].call)
+        _require_prompt(given_input.turns)
         await _tag(call, agent, opened.state.tags or Tags(), request)
         await _configure(call, agent, opened.state.settings, request, given_input, given)
     return await _prompt(call, agent, given_input.turns, params, given)
@@ -233,6 +239,14 @@ async def _send_results(
     return ResponsePlace(turn.agent, await send_results(call, turn, results, given))
 
 
+def _require_prompt(turns: Sequence[InputTurn]) -> None:
+    """Raises `Problem` unless the model can answer these turns. Nothing is stored before that."""
+    if not turns or turns[-1].is_answered:
+        raise bad_request("input", "The input must end with a user message or function results.")
+    if open_calls := turns[-1].open_calls:
+        raise bad_request("input", f"No tool output found for function call {min(open_calls)}.")
+
+
 async def _prompt(
     call: RequestContext,
     agent: AgentId,
@@ -240,15 +254,9 @@ async def _prompt(
     params: TurnParams,
     given: RequestId,
 ) -> ResponsePlace:
-    if not turns or turns[-1].is_answered:
-        raise bad_request("input", "The input must end with a user message or function results.")
     *before, last = turns
     state = (await call.space.connection.dispatcher.open(agent)).state
     await record_turns(call, agent, before, given)
-    if last.items and last.open_calls:
-        raise bad_request(
-            "input", f"No tool output found for function call {min(last.open_calls)}."
-        )
     if last.items:
         return await _go_on(call, agent, last, params, given)
     answer = accepted(

@@ -5,8 +5,8 @@ or calls functions of the client. A turn with such calls stays open until their 
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, aclosing, suppress
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -37,6 +37,7 @@ from sapwood_server.request_context import Endpoint, Handler, RequestContext, js
 _MAX_BYTES = 25_000_000
 _PAGE = 200
 _NOT_ASKED = frozenset({"id", "stream", "stream_options", "background"})
+_STATUS = ("id", "object", "created_at", "status")
 _NOT_AGAIN = {"x-should-retry": "false"}
 """Tells clients not to repeat a request whose prompt is stored."""
 
@@ -60,20 +61,23 @@ def _create(streams: OpenStreams) -> Handler:
         request = ResponseRequest.read(body)
         given = await call.command_id()
         known = RequestId(given, _asked(body)) if given else NO_ID
-        place = await _known_place(call, known) or await begin_response(call, request, known)
-        head = await _head(call, place)
-        if request.background:
-            return json_response(ResponseStream(head).response("queued"))
-        if head.stored:
+        async with AsyncExitStack() as ending:
+
+            def on_start(agent: AgentId) -> None:
+                if request.store is False:
+                    ending.push_async_callback(erase, call, agent)
+
+            place = await _known_place(call, known)
+            if place is None:
+                place = await begin_response(call, request, known, on_start)
+            else:
+                on_start(place.agent)
+            head = await _head(call, place)
+            if request.background:
+                return json_response(ResponseStream(head).response("queued"))
             if request.stream:
-                return _streamed(call, head, streams, after=-1)
+                return _streamed(call, head, streams, after=-1, ending=ending)
             return await _whole(call, head, streams)
-        if request.stream:
-            return _streamed(call, head, streams, after=-1, ended=lambda: erase(call, place.agent))
-        try:
-            return await _whole(call, head, streams)
-        finally:
-            await erase(call, place.agent)
 
     return create
 
@@ -101,21 +105,27 @@ def _show(streams: OpenStreams) -> Handler:
         head = await _head(call, _named_place(call))
         if call.query("stream") == "true":
             after = call.number("starting_after", 0) if call.query("starting_after") else -1
-            return _streamed(call, head, streams, after=after)
+            return _streamed(call, head, streams, after=after, ending=AsyncExitStack())
         return json_response(await _so_far(call, head))
 
     return show
 
 
 async def cancel_response(call: RequestContext) -> Response:
-    """Interrupts the open turn of the response. What had arrived is kept."""
+    """Interrupts the open turn of the response. What had arrived is kept.
+
+    Who may not read the response gets its status only.
+    """
     head = await _head(call, _named_place(call))
     state = (await call.space.connection.dispatcher.open(head.place.agent)).state
     if state.open is not None and state.open.first <= head.place.version:
         accepted(
             await call.space.agents.runner.interrupt(head.place.agent, "the client cancelled it")
         )
-    return json_response(await _so_far(call, head))
+    shown = await _so_far(call, head)
+    if "read" not in call.principal.scopes:
+        shown = {name: shown[name] for name in _STATUS}
+    return json_response(shown)
 
 
 def _named_place(call: RequestContext) -> ResponsePlace:
@@ -185,10 +195,12 @@ def _streamed(
     streams: OpenStreams,
     *,
     after: int,
-    ended: Callable[[], Awaitable[None]] | None = None,
+    ending: AsyncExitStack,
 ) -> StreamingResponse:
+    """The events of the response after one. What is to happen at the end happens after them."""
     principal = call.principal.id
     streams.enter(principal)
+    ended = ending.pop_all()
 
     async def messages() -> AsyncGenerator[bytes]:
         try:
@@ -200,8 +212,7 @@ def _streamed(
                     yield b": here\n\n"
         finally:
             streams.leave(principal)
-            if ended is not None:
-                await ended()
+            await ended.aclose()
 
     headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
     return StreamingResponse(messages(), headers=headers, media_type="text/event-stream")

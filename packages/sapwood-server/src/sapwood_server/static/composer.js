@@ -19,8 +19,9 @@ let found = [];
 let attached = JSON.parse(sessionStorage.getItem(`files:${agent}`) || '[]');
 /** The queue in the log, which all screens share. @type {{entry: string, text: string}[]} */
 let shared = [];
-/** Prompts with files. They wait in this browser. @type {{id: string, text: string, files: typeof attached}[]} */
-let queue = JSON.parse(localStorage.getItem(key) || '[]');
+/** Prompts with files. They wait in this browser, for all of its tabs. @returns {{id: string, text: string, files: typeof attached}[]} */
+const readStored = () => JSON.parse(localStorage.getItem(key) || '[]');
+let queue = readStored();
 /** Set after an interrupt: then a person sends what waits. */
 const HELD = `held:${agent}`;
 
@@ -124,7 +125,7 @@ function offerSetup(error) {
   link.href = '/setup';
   link.className = 'btn sm';
   link.textContent = 'Choose a model';
-  $('says').append(' ', link);
+  $('says')?.append(' ', link);
 }
 
 /** Sends what stands in the box, after what is being sent. Pressed twice, it is sent once. */
@@ -153,7 +154,7 @@ async function sendTyped(shown) {
   if (slow && box.value === shown) clear();
   const settled = sent.then((prompt) => {
     if (!prompt) { if (slow && !box.value) { box.value = shown; grow(); } return 'none'; }
-    if (prompt === 'held') { queue.push({ id, text, files }); keepQueue(); }
+    if (prompt === 'held') changeQueue((now) => [...now, { id, text, files }]);
     if (!slow && box.value === shown) clear();
     if (prompt !== 'none') setAttached([]);
     return prompt;
@@ -200,13 +201,18 @@ async function unqueue(entry) {
   try { await post(api(`queue/${encodeURIComponent(entry)}/remove`), {}); return true; } catch (error) { say(/** @type {Error} */ (error).message, true); return false; } finally { refreshQueue(); }
 }
 
-function keepQueue() {
+/** Changes the queue as it is now: another tab may have changed it too. @param {(now: typeof queue) => typeof queue} change */
+function changeQueue(change) {
+  queue = change(readStored());
   localStorage.setItem(key, JSON.stringify(queue));
   showQueue();
 }
+const unhold = (/** @type {string} */ id) => changeQueue((now) => now.filter((each) => each.id !== id));
+addEventListener('storage', (event) => { if (event.key === key) { queue = readStored(); showQueue(); } });
 
 function showQueue() {
-  const own = queue.map((each) => ({ ...each, drop: async () => { queue = queue.filter((other) => other !== each); keepQueue(); return true; } }));
+  if (!queueBox) return;
+  const own = queue.map((each) => ({ ...each, drop: async () => { unhold(each.id); return true; } }));
   const lines = [...shared.map((each) => ({ text: each.text, files: [], drop: () => unqueue(each.entry) })), ...own];
   queueBox.replaceChildren(...lines.map((each) => {
     const line = document.createElement('div');
@@ -232,13 +238,14 @@ function act(words, run) {
 /** Sends what is first in the queue; `ended`: because a turn ended, so not after an interrupt. @param {boolean} ended */
 function sendNext(ended) {
   return inTurn(async () => {
+    queue = readStored();
     const next = queue[0];
     if (!ended) sessionStorage.removeItem(HELD);
     if (isOpen || !(shared.length || next)) return;
     if (shared.length) { try { await post(api('queue/next'), { ended }); } catch (error) { say(/** @type {Error} */ (error).message, true); } await refreshQueue(); }
     else if (!sessionStorage.getItem(HELD)) {
       askedAbout = '';  // only a person confirms
-      if (!['', 'held'].includes(await submit(next.text, next.id, next.files))) { queue = queue.filter((each) => each.id !== next.id); keepQueue(); }
+      if (!['', 'held'].includes(await submit(next.text, next.id, next.files))) unhold(next.id);
     }
   });
 }

@@ -49,6 +49,9 @@ function isAfter(id, other) {
   return version > otherVersion || (version === otherVersion && size > otherSize);
 }
 
+/** A defect in what an event does must not end the stream: the same event would come again. @param {(kind: string, value: any) => void} on @param {string} kind @param {any} value */
+function tryOn(on, kind, value) { try { on(kind, value); } catch (error) { reportError(error); } }
+
 /** @param {ReadableStreamDefaultReader<Uint8Array>} reader @param {(kind: string, value: any) => void} on */
 async function read(reader, on) {
   const decoder = new TextDecoder();
@@ -60,7 +63,7 @@ async function read(reader, on) {
     const blocks = text.split('\n\n');
     text = blocks.pop() || '';
     for (const block of blocks) {
-      if (block.startsWith(': wait ')) { on('wait', JSON.parse(block.slice(7))); continue; }
+      if (block.startsWith(': wait ')) { tryOn(on, 'wait', JSON.parse(block.slice(7))); continue; }
       /** @type {Record<string, string>} */
       const field = {};
       for (const line of block.split('\n')) {
@@ -68,8 +71,8 @@ async function read(reader, on) {
         if (colon > 0) field[line.slice(0, colon)] = line.slice(colon + 2);
       }
       if (field.id && !isAfter(field.id, last)) continue;
-      if (field.data) on(field.event, JSON.parse(field.data));
       if (field.id) last = field.id;
+      if (field.data) tryOn(on, field.event, JSON.parse(field.data));
     }
   }
 }
