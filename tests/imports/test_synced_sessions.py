@@ -1,8 +1,10 @@
 """Imports of sessions that Sapwood changed: its own rows are passed over, and turns continue."""
 
+import asyncio
 import json
 import random
-from collections.abc import AsyncIterator
+from asyncio import Event
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -24,6 +26,7 @@ from sapwood.core.events import SYSTEM, ContextRewound, ContextTrimmed, TurnReco
 from sapwood.core.ids import AgentId
 from sapwood.core.program_session import ProgramSession
 from sapwood.core.refusals import Refusal
+from sapwood.imports import importer, session_lock
 from sapwood.imports.importer import Importer
 from sapwood.programs.transcripts.transcript_events import imported_agent_id, microseconds
 from sapwood.turns.clock_and_ids import command_meta
@@ -330,3 +333,50 @@ async def test_a_rewind_that_a_tool_call_asked_for_stays_too(contact: Contact) -
     await contact.give(rewind, during)
     await contact.bring()
     assert await contact.view() == ["one"]
+
+
+def pause_first(patch: pytest.MonkeyPatch, owner: type, name: str) -> tuple[Event, Event]:
+    """Stops the first call of this method until the second event is set; the first says that."""
+    method: Callable[..., Awaitable[object]] = getattr(owner, name)
+    has_stopped, may_continue = Event(), Event()
+
+    async def paused(*arguments: object) -> object:
+        if not has_stopped.is_set():
+            has_stopped.set()
+            await may_continue.wait()
+        return await method(*arguments)
+
+    patch.setattr(owner, name, paused)
+    return has_stopped, may_continue
+
+
+@pytest.mark.parametrize("point", ["run", "_take"], ids=["before it reads", "after it has read"])
+@pytest.mark.parametrize("is_synced", [True, False], ids=["changed", "not yet changed"])
+async def test_an_import_that_a_command_overtakes_does_not_take_the_command_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str, *, is_synced: bool
+) -> None:
+    monkeypatch.setattr(session_lock, "_SECONDS", 0.0)  # as if another machine imported
+    here, there = [await connect(str(tmp_path / "log.db")) for _ in range(2)]
+    file = ClaudeSession(tmp_path)
+    contact, other = Contact(here, file), Contact(there, file)
+    file.turn("one")
+    file.turn("two")
+    await contact.bring()
+    await contact.does(await before(contact, "two"))
+    file.turn("three")
+    has_stopped, may_continue = pause_first(monkeypatch, importer._Walk, point)  # pyright: ignore[reportPrivateUsage]
+    slow = asyncio.create_task(other.bring())
+    await has_stopped.wait()
+    await contact.bring()
+    await contact.give(Undo(contact.agent))
+    if is_synced:
+        await contact.sync_session()
+    may_continue.set()
+    await slow
+    await contact.sync_session()
+    assert await contact.view() == file.view == ["one", "two"]
+    events = await here.log.read(here.space, contact.agent)
+    returns = [each for each in events if isinstance(each.event, ContextRewound)]
+    assert len(returns) == 1, "the one typed"
+    await here.close()
+    await there.close()

@@ -120,6 +120,9 @@ class ConversationWriter:
                     self._is_started = True
                     self._batch.append(commands.start(self._reader.details, each))
                 if self._checks_parent:
+                    if await self._turn_of(each.first.key, commands) is not None:
+                        self._turn_keys.append(each.first.key)  # another process was faster
+                        return
                     self._checks_parent = False
                     if await self._record_aside(each, commands):
                         return
@@ -224,8 +227,11 @@ class ConversationWriter:
         """The recorded turn with this number in the transcript; None if there is none."""
         if not 0 <= number < len(self._turn_keys):
             return None
-        recorded = commands.turn_id(self._turn_keys[number])
-        receipt = await self._log.receipt(self._space, recorded)
+        return await self._turn_of(self._turn_keys[number], commands)
+
+    async def _turn_of(self, key: str, commands: ImportCommands) -> TurnRef | None:
+        """The recorded turn whose first row has this key; None if there is none."""
+        receipt = await self._log.receipt(self._space, commands.turn_id(key))
         if receipt is None or not receipt.events:
             return None
         event = receipt.events[0]
