@@ -4,9 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from sapwood.core.content import Note, Text, Thinking
 from sapwood.core.turn import Reply, Result
+from sapwood.programs.claude_code.reader import ClaudeReader
 from sapwood.programs.claude_code.rows import ClaudeRow
 from sapwood.programs.registry import resume_command_for
 from sapwood.programs.transcripts.session_reader import read_session, read_subagents
@@ -305,3 +307,13 @@ def test_a_change_by_sapwood_is_no_compaction_and_lists_what_is_in_view(tmp_path
     assert seen() == ([], 4, 2)
     change(*turns[1])
     assert seen() == ([2], 4, 1)
+
+
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_the_id_inside_the_result_of_a_tool_is_not_that_of_its_row(place: str) -> None:
+    own, nested = {"uuid": "own"}, {"mcpMeta": {"structuredContent": {"uuid": "item-7"}}}
+    ordered = [nested, own] if place == "before" else [own, nested]
+    row = {"type": "user"} | ordered[0] | ordered[1]
+    reader = ClaudeReader()
+    assert reader.has_key(msgspec.json.encode(row), 0, "own")
+    assert not reader.has_key(msgspec.json.encode(row), 0, "item-7")

@@ -88,6 +88,7 @@ _ENDS = frozenset({"end_turn", "stop_sequence", "max_tokens", "refusal"})
 _STOPS = frozenset({"stop_hook_summary", "turn_duration"})
 _SYNTHETIC = "<synthetic>"
 _BOUNDARY = b'"compact_boundary"'
+_UUID = b'"uuid":"'
 _SHOWN_FILE = b'"attachment":{"type":"file"'
 """A file that the program shows to the model by itself, for example after a compaction."""
 _FILE_NAME = re.compile(rb'"filename":\s?("(?:[^"\\]|\\.)*")')
@@ -335,6 +336,11 @@ def _is_noise(row: bytes) -> bool:
 
 
 def _uuid_of(row: bytes) -> str:
-    """The id of a row, found without decoding it: the last id, as nested objects come first."""
-    start = row.rfind(b'"uuid":"') + 8
-    return row[start : row.find(b'"', start)].decode("utf-8", "replace") if start > 7 else ""
+    """The id of a row, found without decoding it unless a nested object has an id too."""
+    start = row.find(_UUID)
+    if start < 0:
+        return ""
+    if start != row.rfind(_UUID) and (decoded := rows.decode_link_row(row)):
+        return decoded.uuid or ""
+    start += len(_UUID)
+    return row[start : row.find(b'"', start)].decode("utf-8", "replace")
