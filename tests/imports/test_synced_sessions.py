@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import random
 from asyncio import Event
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -380,3 +381,49 @@ async def test_an_import_that_a_command_overtakes_does_not_take_the_command_back
     assert len(returns) == 1, "the one typed"
     await here.close()
     await there.close()
+
+
+async def lose_the_end(contact: Contact, *names: str) -> None:
+    """The program adds turns, which are imported. Then the end of the file is lost with them."""
+    file, view = contact.file, list(contact.file.view)
+    size = file.path.stat().st_size
+    for name in names:
+        file.turn(name)
+        await contact.bring()
+    os.truncate(file.path, size)
+    file.view = view
+
+
+@pytest.mark.parametrize("commands", [[], [1], [2, 1]], ids=["no", "one", "two"])
+async def test_a_file_that_lost_its_end_repeats_no_change_of_the_log(
+    held: Connection, tmp_path: Path, commands: list[int]
+) -> None:
+    contact = Contact(held, ClaudeSession(tmp_path))
+    for name in ("one", "two", "three"):
+        contact.file.turn(name)
+    for kept in commands:
+        await contact.does(KeepLast(contact.agent, kept))
+    contact.file.turn("four")
+    await contact.bring()
+    await lose_the_end(contact, "five", "six")
+    contact.file.turn("seven")
+    await contact.bring()
+    assert await contact.view() == contact.file.view
+    contact.file.turn("eight")
+    await contact.bring()
+    assert await contact.view() == contact.file.view == await seen_from_nothing(contact)
+
+
+async def test_a_new_file_under_the_id_of_an_old_session_begins_anew(
+    held: Connection, tmp_path: Path
+) -> None:
+    contact = Contact(held, ClaudeSession(tmp_path))
+    for name in ("one", "two", "three"):
+        contact.file.turn(name)
+    await contact.does(KeepLast(contact.agent, 2))
+    contact.file.path.unlink()
+    contact.file = ClaudeSession(tmp_path)
+    contact.file.file.rows = 100
+    contact.file.turn("new")
+    await contact.bring()
+    assert await contact.view() == contact.file.view == ["new"]

@@ -82,6 +82,23 @@ class ConversationWriter:
         self._reader.forget_last_turn()
         self._checks_parent = True
 
+    async def skip_recorded(self) -> None:
+        """Drops the events up to the last turn that the log has.
+
+        For a transcript without the last imported row: it has lost its end, or it is a new one.
+        Carried out again, its earlier compactions would change the log as it is now.
+        """
+        commands = self._commands or await self._make_commands()
+        events, count = self._reader.events, 0
+        for place, each in reversed([*enumerate(events, start=1)]):
+            if isinstance(each, TranscriptTurn) and await self._turn_of(each.first.key, commands):
+                count = place
+                break
+        turns = [each for each in events[:count] if isinstance(each, TranscriptTurn)]
+        self._turn_keys += [each.first.key for each in turns]
+        del events[:count]
+        self._checks_parent = True
+
     def pass_over(self, keys: Collection[str]) -> None:
         """Says which rows Sapwood itself appended: the log has what they say."""
         self._own = frozenset(keys)

@@ -288,6 +288,8 @@ class _Walk:
                 if known is None:
                     await self._take()
         on_progress(unread)
+        if known and self._whole:
+            await self.writers[""].skip_recorded()
         await self._take()
         for writer in self.writers.values():
             await writer.finish(idle=idle)
