@@ -396,9 +396,8 @@ async def lose_the_end(contact: Contact, *names: str) -> None:
 
 @pytest.mark.parametrize("commands", [[], [1], [2, 1]], ids=["no", "one", "two"])
 async def test_a_file_that_lost_its_end_repeats_no_change_of_the_log(
-    held: Connection, tmp_path: Path, commands: list[int]
+    contact: Contact, commands: list[int]
 ) -> None:
-    contact = Contact(held, ClaudeSession(tmp_path))
     for name in ("one", "two", "three"):
         contact.file.turn(name)
     for kept in commands:

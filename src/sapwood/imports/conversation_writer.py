@@ -65,6 +65,7 @@ class ConversationWriter:
         self._is_started = False
         self._turn_keys: list[str] = []
         self._checks_parent = False
+        self._may_repeat_keys = False
         self._own: frozenset[str] = frozenset()
         self._batch: list[SentCommand] = []
         self._weight = 0
@@ -91,13 +92,13 @@ class ConversationWriter:
         commands = self._commands or await self._make_commands()
         events, count = self._reader.events, 0
         for place, each in reversed([*enumerate(events, start=1)]):
-            if isinstance(each, TranscriptTurn) and await self._turn_of(each.first.key, commands):
+            if isinstance(each, TranscriptTurn) and await self._is_recorded(each, commands):
                 count = place
                 break
         turns = [each for each in events[:count] if isinstance(each, TranscriptTurn)]
         self._turn_keys += [each.first.key for each in turns]
         del events[:count]
-        self._checks_parent = True
+        self._checks_parent = self._may_repeat_keys = True
 
     def pass_over(self, keys: Collection[str]) -> None:
         """Says which rows Sapwood itself appended: the log has what they say."""
@@ -136,16 +137,19 @@ class ConversationWriter:
                 if not self._is_started:
                     self._is_started = True
                     self._batch.append(commands.start(self._reader.details, each))
-                if self._checks_parent:
-                    if await self._turn_of(each.first.key, commands) is not None:
+                earlier = 0
+                if self._checks_parent or self._may_repeat_keys:
+                    if await self._is_recorded(each, commands):
                         self._turn_keys.append(each.first.key)  # another process was faster
                         return
+                    _, earlier = await self._turns_of(each.first.key, commands)
+                if self._checks_parent:
                     self._checks_parent = False
                     if await self._record_aside(each, commands):
                         return
                     await self._follow_parent(each, commands)
                 self._turn_keys.append(each.first.key)
-                await self._add(commands.turn(each), _weight(each))
+                await self._add(commands.turn(each, earlier=earlier), _weight(each))
             case TranscriptCompaction() if self._is_started and _names_turns(each):
                 await self._keep_turns(each, commands)
             case TranscriptCompaction() if self._is_started:
@@ -244,15 +248,29 @@ class ConversationWriter:
         """The recorded turn with this number in the transcript; None if there is none."""
         if not 0 <= number < len(self._turn_keys):
             return None
-        return await self._turn_of(self._turn_keys[number], commands)
+        turn, _ = await self._turns_of(self._turn_keys[number], commands)
+        return turn
 
-    async def _turn_of(self, key: str, commands: ImportCommands) -> TurnRef | None:
-        """The recorded turn whose first row has this key; None if there is none."""
-        receipt = await self._log.receipt(self._space, commands.turn_id(key))
-        if receipt is None or not receipt.events:
-            return None
-        event = receipt.events[0]
-        return TurnRef(event.agent, event.version, event.version)
+    async def _turns_of(self, key: str, commands: ImportCommands) -> tuple[TurnRef | None, int]:
+        """The newest recorded turn whose first row has this key, and how many have it.
+
+        If keys are places, other rows may follow at the place of rows that a file has lost.
+        """
+        turn, count = None, 0
+        while receipt := await self._log.receipt(self._space, commands.turn_id(key, count)):
+            if not receipt.events:
+                break
+            event = receipt.events[0]
+            turn, count = TurnRef(event.agent, event.version, event.version), count + 1
+        return turn, count
+
+    async def _is_recorded(self, turn: TranscriptTurn, commands: ImportCommands) -> bool:
+        """Whether the log has this turn, and not one that ended before this one began."""
+        found, _ = await self._turns_of(turn.first.key, commands)
+        if found is None:
+            return False
+        [recorded] = await self._log.read(self._space, found.agent, found.first, found.first)
+        return recorded.at >= turn.first.at
 
     async def _add(self, ordered: SentCommand, weight: int) -> None:
         self._batch.append(ordered)
