@@ -22,11 +22,13 @@ from sapwood.core.commands import (
     Rewind,
     Undo,
 )
+from sapwood.core.content import Text
 from sapwood.core.context import Context
 from sapwood.core.events import SYSTEM, ContextRewound, ContextTrimmed, TurnRecorded
 from sapwood.core.ids import AgentId
 from sapwood.core.program_session import ProgramSession
 from sapwood.core.refusals import Refusal
+from sapwood.core.turn import Reply
 from sapwood.imports import importer, session_lock
 from sapwood.imports.importer import Importer
 from sapwood.programs.transcripts.transcript_events import imported_agent_id, microseconds
@@ -426,3 +428,36 @@ async def test_a_new_file_under_the_id_of_an_old_session_begins_anew(
     contact.file.turn("new")
     await contact.bring()
     assert await contact.view() == contact.file.view == ["new"]
+
+
+@pytest.mark.parametrize("each_row", [True, False], ids=["after each row", "at the end"])
+async def test_two_terminals_on_one_session_make_branches(
+    held: Connection, tmp_path: Path, *, each_row: bool
+) -> None:
+    session = ClaudeSession(tmp_path)
+    contact, file = Contact(held, session), session.file
+    session.turn("one")
+    ends: dict[str, str | None] = dict.fromkeys(("here", "there"), file.last)
+    for name, is_prompt in (
+        ("here", True),
+        ("there", True),
+        ("here", False),
+        ("there", False),
+        ("here", True),
+        ("here", False),
+    ):
+        file.last = ends[name]
+        ends[name] = file.user(name) if is_prompt else file.says(f"said {name}")
+        if each_row:
+            await contact.bring()
+    await contact.bring()
+    replies = [
+        part.text
+        for turn in (await contact.opened()).live.turns
+        for item in turn.items
+        if isinstance(item, Reply)
+        for part in item.parts
+        if isinstance(part, Text)
+    ]
+    assert replies == ["Done one.", "said here", "said here"]
+    assert await contact.view() == await seen_from_nothing(contact)

@@ -15,7 +15,11 @@ from sapwood.core.content import Note, ReplyPart, Text, ToolCall
 from sapwood.programs.claude_code import rows
 from sapwood.programs.claude_code.program import PROGRAM
 from sapwood.programs.claude_code.user_text import classify_user_text
-from sapwood.programs.transcripts.conversation_builder import COMPACTED, TranscriptReader
+from sapwood.programs.transcripts.conversation_builder import (
+    COMPACTED,
+    OTHER_BRANCH,
+    TranscriptReader,
+)
 from sapwood.programs.transcripts.session_files import decoded_string
 from sapwood.programs.transcripts.transcript_events import (
     Mask,
@@ -91,6 +95,7 @@ _BOUNDARY = b'"compact_boundary"'
 _UUID = b'"uuid":"'
 _SHOWN_FILE = b'"attachment":{"type":"file"'
 """A file that the program shows to the model by itself, for example after a compaction."""
+_PARENT = re.compile(rb'"parentUuid":\s?("[^"\\]*")')
 _FILE_NAME = re.compile(rb'"filename":\s?("(?:[^"\\]|\\.)*")')
 _MAX_REASON = 500
 _MAX_LINES = 20_000
@@ -124,7 +129,7 @@ class ClaudeReader(TranscriptReader):
             if _BOUNDARY in row and (boundary := rows.decode_row(row)):
                 self._builder.keep_waiting(preserved_ids(boundary.compact_metadata, self._lines))
         elif _is_noise(row):
-            self._turn_of.setdefault(_uuid_of(row), self._builder.turns)
+            self._turn_of.setdefault(_uuid_of(row), self._turn_behind(row))
             if _SHOWN_FILE in row and (path := decoded_string(_FILE_NAME.search(row))):
                 self.details.shown_files.append((self._builder.turns, path))
         elif decoded := rows.decode_row(row):
@@ -149,6 +154,8 @@ class ClaudeReader(TranscriptReader):
             ref = structs.replace(ref, key=f"{ref.key}@{ref.offset}")
         self._content_hashes[ref.key] = content_hash
         self._describe(row, ref.at)
+        if row.message and not row.is_compact_summary:
+            self._follow_branch(row, ref)
         match row.type:
             case "user" if row.message:
                 self._user(row, row.message, ref)
@@ -163,6 +170,23 @@ class ClaudeReader(TranscriptReader):
         self._turn_of[ref.key] = self._builder.turns
         if row.written_by == rows.WRITER and not row.closes_turn and self._builder.turn is not None:
             self._builder.turn.is_own = True
+
+    def _turn_behind(self, row: bytes) -> int:
+        """The turn that a row of the program belongs to: that of the row that it follows."""
+        to = self._turn_of.get(decoded_string(_PARENT.search(row)))
+        return self._builder.turns if to is None or self._builder.is_behind(to) else to
+
+    def _follow_branch(self, row: rows.ClaudeRow, ref: RowRef) -> None:
+        """Goes to the turn that this row follows, if that is not behind the current one.
+
+        Two terminals may have the session open: their turns are branches, and their rows alternate.
+        """
+        builder, to = self._builder, self._turn_of.get(row.parent_uuid or "")
+        if to is not None and not builder.is_behind(to):
+            builder.end_turn(OTHER_BRANCH)
+            builder.rewind(ref, to)
+        if to is None and row.parent_uuid:
+            builder.needs_earlier_rows = True
 
     def _describe(self, row: rows.ClaudeRow, at: int) -> None:
         about = self.details
