@@ -461,3 +461,53 @@ async def test_two_terminals_on_one_session_make_branches(
     ]
     assert replies == ["Done one.", "said here", "said here"]
     assert await contact.view() == await seen_from_nothing(contact)
+
+
+@pytest.fixture(params=[0, 1], ids=["summary alone", "one turn kept"])
+async def compacted(
+    request: pytest.FixtureRequest, held: Connection, tmp_path: Path
+) -> tuple[Contact, list[str]]:
+    """A session in which a rewind waits, and that its program has compacted since.
+
+    The texts are what the program then has in view.
+    """
+    session = ClaudeSession(tmp_path)
+    contact = Contact(held, session)
+    for name in ("one", "two", "three"):
+        session.turn(name)
+    await contact.bring()
+    await contact.give(await before(contact, "two"))
+    session.compact("It was about two.", request.param)
+    return contact, session.view
+
+
+async def test_a_rewind_that_waits_outlasts_a_compaction_of_the_program(
+    compacted: tuple[Contact, list[str]],
+) -> None:
+    contact, _ = compacted
+    await contact.bring()
+    await contact.bring()
+    assert await contact.view() == ["one"]
+    await contact.sync_session()
+    assert (contact.file.view, contact.file.front) == (["one"], "")
+    contact.file.turn("four")
+    await contact.bring()
+    assert await contact.view() == contact.file.view == ["one", "four"]
+    assert (await contact.opened()).live.summary is None
+
+
+async def test_a_program_that_goes_on_after_its_compaction_drops_a_rewind_that_waits(
+    compacted: tuple[Contact, list[str]],
+) -> None:
+    contact, kept = compacted
+    await contact.bring()
+    session = contact.file
+    assert isinstance(session, ClaudeSession)
+    session.file.user("four")
+    session.file.says("Done four.")
+    await contact.bring()
+    assert await contact.view() == [*kept, "four"]
+    summary = (await contact.opened()).live.summary
+    assert summary is not None
+    assert "It was about two." in summary.text
+    assert await seen_from_nothing(contact) == [*kept, "four"]

@@ -10,6 +10,8 @@ import asyncio
 from collections.abc import Collection
 from pathlib import Path
 
+from msgspec import structs
+
 from sapwood.analysis.ledger.entries import render_ledger
 from sapwood.core.commands import Compact, RecordTurn
 from sapwood.core.content import RecordedResult, Text, ToolCall
@@ -66,6 +68,7 @@ class ConversationWriter:
         self._turn_keys: list[str] = []
         self._checks_parent = False
         self._may_repeat_keys = False
+        self._elsewhere: list[TranscriptCompaction] = []
         self._own: frozenset[str] = frozenset()
         self._batch: list[SentCommand] = []
         self._weight = 0
@@ -108,8 +111,11 @@ class ConversationWriter:
         """Records the reader's new events."""
         events = list(self._reader.events)
         self._reader.events.clear()
-        for each in events:
-            await self._record(each)
+        own = [place for place, each in enumerate(events) if _key_of(each) in self._own]
+        for place, each in enumerate(events):
+            is_replaced = bool(own) and place < own[-1] and isinstance(each, TranscriptCompaction)
+            if not is_replaced:
+                await self._record(each)
 
     async def finish(self, *, idle: bool) -> None:
         """Records the rest. A last turn that is still open is only recorded if it is `idle`."""
@@ -147,16 +153,14 @@ class ConversationWriter:
                     self._checks_parent = False
                     if await self._record_aside(each, commands):
                         return
-                    await self._follow_parent(each, commands)
+                    await self._follow(each, commands)
                 self._turn_keys.append(each.first.key)
                 await self._add(commands.turn(each, earlier=earlier), _weight(each))
-            case TranscriptCompaction() if self._is_started and _names_turns(each):
-                await self._keep_turns(each, commands)
             case TranscriptCompaction() if self._is_started:
-                ledger = "" if each.boundary.summary else await self._ledger(commands)
-                await self._flush()  # a compaction cannot be decided in a batch
-                if not self.problem:
-                    await self._dispatch(commands.compaction(each, ledger))
+                if await self._has_left(each, commands):
+                    self._elsewhere.append(each)
+                else:
+                    await self._compact(each, commands)
             case TranscriptRewind() if self._is_started:
                 await self._rewind(each, commands)
             case _:
@@ -207,19 +211,54 @@ class ConversationWriter:
         await self._dispatch(commands.turn(turn, aside=True, after=parent))
         return True
 
-    async def _follow_parent(self, turn: TranscriptTurn, commands: ImportCommands) -> None:
+    async def _has_left(self, compacted: TranscriptCompaction, commands: ImportCommands) -> bool:
+        """Whether the program compacted turns that a command has left.
+
+        The command still waits until the session is closed. The session gets what it asked for
+        then, unless the program continues first.
+        """
+        if compacted.boundary.is_change or not self._checks_parent:
+            return False
+        await self._flush()
+        state = (await self._dispatcher.open(commands.agent)).state
+        last = await self._turn(len(self._turn_keys) - 1, commands)
+        waits = state.session is not None and needs_sync(state)
+        return waits and last is not None and state.context.tip != last
+
+    async def _compact(self, compacted: TranscriptCompaction, commands: ImportCommands) -> None:
+        if _names_turns(compacted):
+            await self._keep_turns(compacted, commands)
+            return
+        ledger = "" if compacted.boundary.summary else await self._ledger(commands)
+        await self._flush()  # a compaction cannot be decided in a batch
+        if not self.problem:
+            await self._dispatch(commands.compaction(compacted, ledger))
+
+    async def _follow(self, turn: TranscriptTurn, commands: ImportCommands) -> None:
+        """Brings the log to where the program is at the first new turn."""
+        elsewhere, self._elsewhere = self._elsewhere, []
+        if elsewhere and turn.parent is None:
+            turn = structs.replace(turn, parent=len(self._turn_keys) - 1)  # it follows a summary
+        if await self._follow_parent(turn, commands):
+            for compacted in elsewhere:
+                await self._compact(compacted, commands)
+
+    async def _follow_parent(self, turn: TranscriptTurn, commands: ImportCommands) -> bool:
         """Goes to the turn that the first new turn follows in the program.
 
         A command of Sapwood that never reached the program may have moved the log elsewhere.
+        Returns whether it had.
         """
         if turn.parent is None or turn.parent >= len(self._turn_keys):
-            return
+            return False
         await self._flush()
         opened = await self._dispatcher.open(commands.agent)
         parent = await self._turn(turn.parent, commands)
-        if opened.state.context.tip != parent and (parent is not None or turn.parent < 0):
-            after = await parent_of_aside(self._log, self._space, parent)
-            await self._dispatch(commands.return_to(turn.first, parent, after=after))
+        if opened.state.context.tip == parent or (parent is None and turn.parent >= 0):
+            return False
+        after = await parent_of_aside(self._log, self._space, parent)
+        await self._dispatch(commands.return_to(turn.first, parent, after=after))
+        return True
 
     async def _keep_turns(self, compacted: TranscriptCompaction, commands: ImportCommands) -> None:
         """Brings exactly the turns that a boundary names into view, unless they are the view."""

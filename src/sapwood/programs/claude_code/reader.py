@@ -127,6 +127,7 @@ class ClaudeReader(TranscriptReader):
         if self._passed_over and (key := _uuid_of(row)) in self._passed_over:
             self._turn_of[key] = self._builder.turns
             if _BOUNDARY in row and (boundary := rows.decode_row(row)):
+                self._builder.pass_over_compactions()
                 self._builder.keep_waiting(preserved_ids(boundary.compact_metadata, self._lines))
         elif _is_noise(row):
             self._turn_of.setdefault(_uuid_of(row), self._turn_behind(row))

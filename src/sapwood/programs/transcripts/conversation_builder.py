@@ -137,6 +137,12 @@ class ConversationBuilder:
         """The number of the turn before this one; -1 if it is the first."""
         return self._parents[turn] if 0 <= turn < self.turns else -1
 
+    def pass_over_compactions(self) -> None:
+        """Drops the compactions since the last turn: a row that was passed over replaced them."""
+        self._compaction = None
+        while self.events and isinstance(self.events[-1], TranscriptCompaction):
+            self.events.pop()
+
     def is_behind(self, turn: int) -> bool:
         """Whether the current turn, or the next one, is this turn or follows it."""
         at = self.turns
