@@ -92,10 +92,9 @@ _ENDS = frozenset({"end_turn", "stop_sequence", "max_tokens", "refusal"})
 _STOPS = frozenset({"stop_hook_summary", "turn_duration"})
 _SYNTHETIC = "<synthetic>"
 _BOUNDARY = b'"compact_boundary"'
-_UUID = b'"uuid":"'
+_UUID, _PARENT = b'"uuid":"', b'"parentUuid":"'
 _SHOWN_FILE = b'"attachment":{"type":"file"'
 """A file that the program shows to the model by itself, for example after a compaction."""
-_PARENT = re.compile(rb'"parentUuid":\s?("[^"\\]*")')
 _FILE_NAME = re.compile(rb'"filename":\s?("(?:[^"\\]|\\.)*")')
 _MAX_REASON = 500
 _MAX_LINES = 20_000
@@ -174,7 +173,7 @@ class ClaudeReader(TranscriptReader):
 
     def _turn_behind(self, row: bytes) -> int:
         """The turn that a row of the program belongs to: that of the row that it follows."""
-        to = self._turn_of.get(decoded_string(_PARENT.search(row)))
+        to = self._turn_of.get(_text_after(_PARENT, row))
         return self._builder.turns if to is None or self._builder.is_behind(to) else to
 
     def _follow_branch(self, row: rows.ClaudeRow, ref: RowRef) -> None:
@@ -362,10 +361,15 @@ def _is_noise(row: bytes) -> bool:
 
 def _uuid_of(row: bytes) -> str:
     """The id of a row, found without decoding it unless a nested object has an id too."""
-    start = row.find(_UUID)
+    if row.count(_UUID) > 1 and (decoded := rows.decode_link_row(row)):
+        return decoded.uuid or ""
+    return _text_after(_UUID, row)
+
+
+def _text_after(name: bytes, row: bytes) -> str:
+    """The text after this name; empty if the row does not have it."""
+    start = row.find(name)
     if start < 0:
         return ""
-    if start != row.rfind(_UUID) and (decoded := rows.decode_link_row(row)):
-        return decoded.uuid or ""
-    start += len(_UUID)
+    start += len(name)
     return row[start : row.find(b'"', start)].decode("utf-8", "replace")
