@@ -139,6 +139,25 @@ def test_a_change_that_could_not_be_made_still_waits_and_is_not_reported_as_done
     assert in_view(sapwood, SESSION) == ["Ask 4."]
 
 
+def test_a_rewind_is_made_although_the_program_compacted_before_it_was_closed(
+    sapwood: Sapwooder, claude: ClaudeFile
+) -> None:
+    first = [json.loads(line)["uuid"] for line in claude.path.read_text().splitlines()][:2]
+    assert sapwood("rewind", "2", "--later", "--session", SESSION).code == Exit.OK
+    boundary = claude.row("system", subtype="compact_boundary", parentUuid=None, uuid="own")
+    claude.row(
+        "user",
+        parentUuid=boundary,
+        isCompactSummary=True,
+        message={"role": "user", "content": "It was about asking 2, 3 and 4."},
+    )
+    end(claude)
+    assert journal(sapwood) == [("changed", DONE)]
+    assert in_view(sapwood, SESSION) == ["Ask 1."]
+    last = json.loads(claude.path.read_text().splitlines()[-1])
+    assert last["compactMetadata"]["preservedMessages"]["uuids"] == first
+
+
 def test_a_session_that_was_opened_again_is_changed_when_it_is_closed_again(
     sapwood: Sapwooder, claude: ClaudeFile, failing: Callable[..., None]
 ) -> None:

@@ -1,6 +1,7 @@
 """`/compact` of a session of another program: a summary by rules, which holds the one before it."""
 
 from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,9 @@ from tests.programs.transcripts.writing import ClaudeFile
 
 class Session:
     """A session of a program that is at rest, and that nothing has to be written to."""
+
+    def exclusive(self, agent: AgentId) -> AbstractAsyncContextManager[None]:
+        return nullcontext()
 
     async def prepare(self, agent: AgentId, *, changes: bool = True) -> None:
         """Does nothing."""

@@ -52,6 +52,32 @@ class ClaudeSession(ProgramFile):
     def rewind(self, count: int) -> None:
         del self.view[len(self.view) - count :]
 
+    def compact(self, summary: str, kept: int) -> None:
+        """The program itself replaces its history but for the last turns by a summary."""
+        names = self.view[len(self.view) - kept :]
+        rows = [row for name in names for row in self._rows[name]]
+        name = f"own-{self.file.rows}"
+        preserved = {"anchorUuid": f"{name}-text", "uuids": rows, "allUuids": rows}
+        metadata: dict[str, Any] = {"trigger": "auto", "preTokens": 1000}
+        if kept:
+            metadata["preservedMessages"] = preserved
+        self.file.row(
+            "system",
+            subtype="compact_boundary",
+            uuid=name,
+            parentUuid=None,
+            content="Conversation compacted",
+            compactMetadata=metadata,
+        )
+        self.file.row(
+            "user",
+            uuid=f"{name}-text",
+            parentUuid=name,
+            isCompactSummary=True,
+            message={"role": "user", "content": summary},
+        )
+        self.view, self.front, self.file.last = names, summary, f"{name}-text"
+
     def sync_session(self, names: list[str], front: str) -> tuple[str, ...]:
         file = self.file
         boundary = f"boundary-{file.rows}"

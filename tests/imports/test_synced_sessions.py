@@ -1,8 +1,11 @@
 """Imports of sessions that Sapwood changed: its own rows are passed over, and turns continue."""
 
+import asyncio
 import json
+import os
 import random
-from collections.abc import AsyncIterator
+from asyncio import Event
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -19,11 +22,14 @@ from sapwood.core.commands import (
     Rewind,
     Undo,
 )
+from sapwood.core.content import Text
 from sapwood.core.context import Context
 from sapwood.core.events import SYSTEM, ContextRewound, ContextTrimmed, TurnRecorded
 from sapwood.core.ids import AgentId
 from sapwood.core.program_session import ProgramSession
 from sapwood.core.refusals import Refusal
+from sapwood.core.turn import Reply
+from sapwood.imports import importer, session_lock
 from sapwood.imports.importer import Importer
 from sapwood.programs.transcripts.transcript_events import imported_agent_id, microseconds
 from sapwood.turns.clock_and_ids import command_meta
@@ -330,3 +336,178 @@ async def test_a_rewind_that_a_tool_call_asked_for_stays_too(contact: Contact) -
     await contact.give(rewind, during)
     await contact.bring()
     assert await contact.view() == ["one"]
+
+
+def pause_first(patch: pytest.MonkeyPatch, owner: type, name: str) -> tuple[Event, Event]:
+    """Stops the first call of this method until the second event is set; the first says that."""
+    method: Callable[..., Awaitable[object]] = getattr(owner, name)
+    has_stopped, may_continue = Event(), Event()
+
+    async def paused(*arguments: object) -> object:
+        if not has_stopped.is_set():
+            has_stopped.set()
+            await may_continue.wait()
+        return await method(*arguments)
+
+    patch.setattr(owner, name, paused)
+    return has_stopped, may_continue
+
+
+@pytest.mark.parametrize("point", ["run", "_take"], ids=["before it reads", "after it has read"])
+@pytest.mark.parametrize("is_synced", [True, False], ids=["changed", "not yet changed"])
+async def test_an_import_that_a_command_overtakes_does_not_take_the_command_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str, *, is_synced: bool
+) -> None:
+    monkeypatch.setattr(session_lock, "_SECONDS", 0.0)  # as if another machine imported
+    here, there = [await connect(str(tmp_path / "log.db")) for _ in range(2)]
+    file = ClaudeSession(tmp_path)
+    contact, other = Contact(here, file), Contact(there, file)
+    file.turn("one")
+    file.turn("two")
+    await contact.bring()
+    await contact.does(await before(contact, "two"))
+    file.turn("three")
+    has_stopped, may_continue = pause_first(monkeypatch, importer._Walk, point)  # pyright: ignore[reportPrivateUsage]
+    slow = asyncio.create_task(other.bring())
+    await has_stopped.wait()
+    await contact.bring()
+    await contact.give(Undo(contact.agent))
+    if is_synced:
+        await contact.sync_session()
+    may_continue.set()
+    await slow
+    await contact.sync_session()
+    assert await contact.view() == file.view == ["one", "two"]
+    events = await here.log.read(here.space, contact.agent)
+    returns = [each for each in events if isinstance(each.event, ContextRewound)]
+    assert len(returns) == 1, "the one typed"
+    await here.close()
+    await there.close()
+
+
+async def lose_the_end(contact: Contact, *names: str) -> None:
+    """The program adds turns, which are imported. Then the end of the file is lost with them."""
+    file, view = contact.file, list(contact.file.view)
+    size = file.path.stat().st_size
+    for name in names:
+        file.turn(name)
+        await contact.bring()
+    os.truncate(file.path, size)
+    file.view = view
+
+
+@pytest.mark.parametrize("commands", [[], [1], [2, 1]], ids=["no", "one", "two"])
+async def test_a_file_that_lost_its_end_repeats_no_change_of_the_log(
+    contact: Contact, commands: list[int]
+) -> None:
+    for name in ("one", "two", "three"):
+        contact.file.turn(name)
+    for kept in commands:
+        await contact.does(KeepLast(contact.agent, kept))
+    contact.file.turn("four")
+    await contact.bring()
+    await lose_the_end(contact, "five", "six")
+    contact.file.turn("seven")
+    await contact.bring()
+    assert await contact.view() == contact.file.view
+    contact.file.turn("eight")
+    await contact.bring()
+    assert await contact.view() == contact.file.view == await seen_from_nothing(contact)
+
+
+async def test_a_new_file_under_the_id_of_an_old_session_begins_anew(
+    held: Connection, tmp_path: Path
+) -> None:
+    contact = Contact(held, ClaudeSession(tmp_path))
+    for name in ("one", "two", "three"):
+        contact.file.turn(name)
+    await contact.does(KeepLast(contact.agent, 2))
+    contact.file.path.unlink()
+    contact.file = ClaudeSession(tmp_path)
+    contact.file.file.rows = 100
+    contact.file.turn("new")
+    await contact.bring()
+    assert await contact.view() == contact.file.view == ["new"]
+
+
+@pytest.mark.parametrize("each_row", [True, False], ids=["after each row", "at the end"])
+async def test_two_terminals_on_one_session_make_branches(
+    held: Connection, tmp_path: Path, *, each_row: bool
+) -> None:
+    session = ClaudeSession(tmp_path)
+    contact, file = Contact(held, session), session.file
+    session.turn("one")
+    ends: dict[str, str | None] = dict.fromkeys(("here", "there"), file.last)
+    for name, is_prompt in (
+        ("here", True),
+        ("there", True),
+        ("here", False),
+        ("there", False),
+        ("here", True),
+        ("here", False),
+    ):
+        file.last = ends[name]
+        ends[name] = file.user(name) if is_prompt else file.says(f"said {name}")
+        if each_row:
+            await contact.bring()
+    await contact.bring()
+    replies = [
+        part.text
+        for turn in (await contact.opened()).live.turns
+        for item in turn.items
+        if isinstance(item, Reply)
+        for part in item.parts
+        if isinstance(part, Text)
+    ]
+    assert replies == ["Done one.", "said here", "said here"]
+    assert await contact.view() == await seen_from_nothing(contact)
+
+
+@pytest.fixture(params=[0, 1], ids=["summary alone", "one turn kept"])
+async def compacted(
+    request: pytest.FixtureRequest, held: Connection, tmp_path: Path
+) -> tuple[Contact, list[str]]:
+    """A session in which a rewind waits, and that its program has compacted since.
+
+    The texts are what the program then has in view.
+    """
+    session = ClaudeSession(tmp_path)
+    contact = Contact(held, session)
+    for name in ("one", "two", "three"):
+        session.turn(name)
+    await contact.bring()
+    await contact.give(await before(contact, "two"))
+    session.compact("It was about two.", request.param)
+    return contact, session.view
+
+
+async def test_a_rewind_that_waits_outlasts_a_compaction_of_the_program(
+    compacted: tuple[Contact, list[str]],
+) -> None:
+    contact, _ = compacted
+    await contact.bring()
+    await contact.bring()
+    assert await contact.view() == ["one"]
+    await contact.sync_session()
+    assert (contact.file.view, contact.file.front) == (["one"], "")
+    contact.file.turn("four")
+    await contact.bring()
+    assert await contact.view() == contact.file.view == ["one", "four"]
+    assert (await contact.opened()).live.summary is None
+
+
+async def test_a_program_that_goes_on_after_its_compaction_drops_a_rewind_that_waits(
+    compacted: tuple[Contact, list[str]],
+) -> None:
+    contact, kept = compacted
+    await contact.bring()
+    session = contact.file
+    assert isinstance(session, ClaudeSession)
+    session.file.user("four")
+    session.file.says("Done four.")
+    await contact.bring()
+    assert await contact.view() == [*kept, "four"]
+    summary = (await contact.opened()).live.summary
+    assert summary is not None
+    assert "It was about two." in summary.text
+    assert await seen_from_nothing(contact) == [*kept, "four"]

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING
 
 from sapwood.app.configured_hooks import prompt_check
@@ -146,6 +147,9 @@ class LazySessionChanges:
 
             self._changes = SessionChanges(self._connection, make_provider, later=self._later)
         return self._changes
+
+    def exclusive(self, agent: AgentId) -> AbstractAsyncContextManager[None]:
+        return self.changes.exclusive(agent)
 
     async def prepare(self, agent: AgentId, *, changes: bool = True) -> None:
         await self.changes.prepare(agent, changes=changes)

@@ -75,6 +75,11 @@ def pending_folder() -> Path:
     return data_folder() / "pending"
 
 
+def session_locks_folder() -> Path:
+    """The locks of sessions that are being imported or changed. Its files are empty."""
+    return data_folder() / "locks"
+
+
 def clean_results_folder() -> Path:
     """The folder that remembers which tool results have nothing to mask."""
     return data_folder() / "clean"

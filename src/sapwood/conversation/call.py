@@ -5,6 +5,7 @@ The Protocols here are what handlers need from outside. `sapwood.app` provides t
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from msgspec import Struct
@@ -90,6 +91,10 @@ class ModelChoice(Protocol):
 
 class ProgramSessions(Protocol):
     """Changes the sessions that other programs keep for agents."""
+
+    def exclusive(self, agent: AgentId) -> AbstractAsyncContextManager[None]:
+        """No other process imports or changes the agent's session in the block."""
+        ...
 
     async def prepare(self, agent: AgentId, *, changes: bool = True) -> None:
         """Imports what is new in the session. Raises `RefusedError` if it cannot be changed now."""

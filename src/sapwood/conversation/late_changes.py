@@ -41,8 +41,9 @@ async def sync_when_closed(
         if attempt:
             await asyncio.sleep(seconds)
         try:
-            await changes.prepare(agent)
-            return await _applied(changes, agent, session)
+            async with changes.exclusive(agent):
+                await changes.prepare(agent)
+                return await _applied(changes, agent, session)
         except SessionBusy:
             continue
         except RefusedError as refused:

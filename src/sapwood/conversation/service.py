@@ -167,11 +167,10 @@ class ConversationService:
         try:
             await self._require_allowed(call)
             sessions = await self._sessions_for(call)
-            if sessions is not None:
-                await sessions.prepare(call.agent, changes=run.command.on_session == "changes")
-            answer = await HANDLERS[run.command.name](call)
-            if sessions is not None:
-                answer = await _synced(sessions, call, answer)
+            if sessions is None:
+                answer = await HANDLERS[run.command.name](call)
+            else:
+                answer = await _on_session(sessions, call)
         except RefusedError as refused:
             _note_without_effect(call, f"was refused: {type(refused.refusal).__name__}")
             return refused.refusal
@@ -602,6 +601,14 @@ async def _waits_for_turn(call: Call) -> bool:
     """Whether a turn is open that the command must not meet. A repeated one only answers again."""
     is_open = (await call.opened()).state.open is not None
     return is_open and await call.first_answer() is None
+
+
+async def _on_session(sessions: ProgramSessions, call: Call) -> answers.Answer:
+    """Carries out a command on the session of another program; the session follows it."""
+    async with sessions.exclusive(call.agent):
+        await sessions.prepare(call.agent, changes=call.run.command.on_session == "changes")
+        answer = await HANDLERS[call.run.command.name](call)
+        return await _synced(sessions, call, answer)
 
 
 async def _synced(sessions: ProgramSessions, call: Call, answer: answers.Answer) -> answers.Answer:

@@ -6,6 +6,7 @@ next command on it sees that and brings the session to the present history.
 
 import asyncio
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from sapwood.config.folders import data_folder
@@ -19,6 +20,7 @@ from sapwood.core.refusals import SessionInUse, SessionMissing
 from sapwood.core.state import State
 from sapwood.imports.importer import IDLE_SECONDS, Importer
 from sapwood.imports.session_catch_up import catch_up
+from sapwood.imports.session_lock import session_lock
 from sapwood.private_files import locked
 from sapwood.programs.agent_provider import AgentProvider, ProviderOptions, SessionBusy
 from sapwood.programs.registry import (
@@ -153,6 +155,14 @@ class SessionChanges:
         self._space = space
         self._provider_of = provider_of
         self._later = later
+
+    def exclusive(self, agent: AgentId) -> AbstractAsyncContextManager[None]:
+        """No other process imports or changes the agent's session in the block.
+
+        Hold it from `prepare` until the session was changed: an import between the two would take
+        the change of the log for something that the program dropped.
+        """
+        return session_lock(self._space.address, self._space.space, agent)
 
     async def prepare(self, agent: AgentId, *, changes: bool = True) -> None:
         """Imports what is new in the agent's session.

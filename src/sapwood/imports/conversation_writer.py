@@ -10,6 +10,8 @@ import asyncio
 from collections.abc import Collection
 from pathlib import Path
 
+from msgspec import structs
+
 from sapwood.analysis.ledger.entries import render_ledger
 from sapwood.core.commands import Compact, RecordTurn
 from sapwood.core.content import RecordedResult, Text, ToolCall
@@ -65,6 +67,8 @@ class ConversationWriter:
         self._is_started = False
         self._turn_keys: list[str] = []
         self._checks_parent = False
+        self._may_repeat_keys = False
+        self._elsewhere: list[TranscriptCompaction] = []
         self._own: frozenset[str] = frozenset()
         self._batch: list[SentCommand] = []
         self._weight = 0
@@ -82,6 +86,23 @@ class ConversationWriter:
         self._reader.forget_last_turn()
         self._checks_parent = True
 
+    async def skip_recorded(self) -> None:
+        """Drops the events up to the last turn that the log has.
+
+        For a transcript without the last imported row: it has lost its end, or it is a new one.
+        Carried out again, its earlier compactions would change the log as it is now.
+        """
+        commands = self._commands or await self._make_commands()
+        events, count = self._reader.events, 0
+        for place, each in reversed([*enumerate(events, start=1)]):
+            if isinstance(each, TranscriptTurn) and await self._is_recorded(each, commands):
+                count = place
+                break
+        turns = [each for each in events[:count] if isinstance(each, TranscriptTurn)]
+        self._turn_keys += [each.first.key for each in turns]
+        del events[:count]
+        self._checks_parent = self._may_repeat_keys = True
+
     def pass_over(self, keys: Collection[str]) -> None:
         """Says which rows Sapwood itself appended: the log has what they say."""
         self._own = frozenset(keys)
@@ -90,8 +111,11 @@ class ConversationWriter:
         """Records the reader's new events."""
         events = list(self._reader.events)
         self._reader.events.clear()
-        for each in events:
-            await self._record(each)
+        own = [place for place, each in enumerate(events) if _key_of(each) in self._own]
+        for place, each in enumerate(events):
+            is_replaced = bool(own) and place < own[-1] and isinstance(each, TranscriptCompaction)
+            if not is_replaced:
+                await self._record(each)
 
     async def finish(self, *, idle: bool) -> None:
         """Records the rest. A last turn that is still open is only recorded if it is `idle`."""
@@ -119,20 +143,24 @@ class ConversationWriter:
                 if not self._is_started:
                     self._is_started = True
                     self._batch.append(commands.start(self._reader.details, each))
+                earlier = 0
+                if self._checks_parent or self._may_repeat_keys:
+                    if await self._is_recorded(each, commands):
+                        self._turn_keys.append(each.first.key)  # another process was faster
+                        return
+                    _, earlier = await self._turns_of(each.first.key, commands)
                 if self._checks_parent:
                     self._checks_parent = False
                     if await self._record_aside(each, commands):
                         return
-                    await self._follow_parent(each, commands)
+                    await self._follow(each, commands)
                 self._turn_keys.append(each.first.key)
-                await self._add(commands.turn(each), _weight(each))
-            case TranscriptCompaction() if self._is_started and _names_turns(each):
-                await self._keep_turns(each, commands)
+                await self._add(commands.turn(each, earlier=earlier), _weight(each))
             case TranscriptCompaction() if self._is_started:
-                ledger = "" if each.boundary.summary else await self._ledger(commands)
-                await self._flush()  # a compaction cannot be decided in a batch
-                if not self.problem:
-                    await self._dispatch(commands.compaction(each, ledger))
+                if await self._has_left(each, commands):
+                    self._elsewhere.append(each)
+                else:
+                    await self._compact(each, commands)
             case TranscriptRewind() if self._is_started:
                 await self._rewind(each, commands)
             case _:
@@ -183,19 +211,54 @@ class ConversationWriter:
         await self._dispatch(commands.turn(turn, aside=True, after=parent))
         return True
 
-    async def _follow_parent(self, turn: TranscriptTurn, commands: ImportCommands) -> None:
+    async def _has_left(self, compacted: TranscriptCompaction, commands: ImportCommands) -> bool:
+        """Whether the program compacted turns that a command has left.
+
+        The command still waits until the session is closed. The session gets what it asked for
+        then, unless the program continues first.
+        """
+        if compacted.boundary.is_change or not self._checks_parent:
+            return False
+        await self._flush()
+        state = (await self._dispatcher.open(commands.agent)).state
+        last = await self._turn(len(self._turn_keys) - 1, commands)
+        waits = state.session is not None and needs_sync(state)
+        return waits and last is not None and state.context.tip != last
+
+    async def _compact(self, compacted: TranscriptCompaction, commands: ImportCommands) -> None:
+        if _names_turns(compacted):
+            await self._keep_turns(compacted, commands)
+            return
+        ledger = "" if compacted.boundary.summary else await self._ledger(commands)
+        await self._flush()  # a compaction cannot be decided in a batch
+        if not self.problem:
+            await self._dispatch(commands.compaction(compacted, ledger))
+
+    async def _follow(self, turn: TranscriptTurn, commands: ImportCommands) -> None:
+        """Brings the log to where the program is at the first new turn."""
+        elsewhere, self._elsewhere = self._elsewhere, []
+        if elsewhere and turn.parent is None:
+            turn = structs.replace(turn, parent=len(self._turn_keys) - 1)  # it follows a summary
+        if await self._follow_parent(turn, commands):
+            for compacted in elsewhere:
+                await self._compact(compacted, commands)
+
+    async def _follow_parent(self, turn: TranscriptTurn, commands: ImportCommands) -> bool:
         """Goes to the turn that the first new turn follows in the program.
 
         A command of Sapwood that never reached the program may have moved the log elsewhere.
+        Returns whether it had.
         """
         if turn.parent is None or turn.parent >= len(self._turn_keys):
-            return
+            return False
         await self._flush()
         opened = await self._dispatcher.open(commands.agent)
         parent = await self._turn(turn.parent, commands)
-        if opened.state.context.tip != parent and (parent is not None or turn.parent < 0):
-            after = await parent_of_aside(self._log, self._space, parent)
-            await self._dispatch(commands.return_to(turn.first, parent, after=after))
+        if opened.state.context.tip == parent or (parent is None and turn.parent >= 0):
+            return False
+        after = await parent_of_aside(self._log, self._space, parent)
+        await self._dispatch(commands.return_to(turn.first, parent, after=after))
+        return True
 
     async def _keep_turns(self, compacted: TranscriptCompaction, commands: ImportCommands) -> None:
         """Brings exactly the turns that a boundary names into view, unless they are the view."""
@@ -224,12 +287,29 @@ class ConversationWriter:
         """The recorded turn with this number in the transcript; None if there is none."""
         if not 0 <= number < len(self._turn_keys):
             return None
-        recorded = commands.turn_id(self._turn_keys[number])
-        receipt = await self._log.receipt(self._space, recorded)
-        if receipt is None or not receipt.events:
-            return None
-        event = receipt.events[0]
-        return TurnRef(event.agent, event.version, event.version)
+        turn, _ = await self._turns_of(self._turn_keys[number], commands)
+        return turn
+
+    async def _turns_of(self, key: str, commands: ImportCommands) -> tuple[TurnRef | None, int]:
+        """The newest recorded turn whose first row has this key, and how many have it.
+
+        If keys are places, other rows may follow at the place of rows that a file has lost.
+        """
+        turn, count = None, 0
+        while receipt := await self._log.receipt(self._space, commands.turn_id(key, count)):
+            if not receipt.events:
+                break
+            event = receipt.events[0]
+            turn, count = TurnRef(event.agent, event.version, event.version), count + 1
+        return turn, count
+
+    async def _is_recorded(self, turn: TranscriptTurn, commands: ImportCommands) -> bool:
+        """Whether the log has this turn, and not one that ended before this one began."""
+        found, _ = await self._turns_of(turn.first.key, commands)
+        if found is None:
+            return False
+        [recorded] = await self._log.read(self._space, found.agent, found.first, found.first)
+        return recorded.at >= turn.first.at
 
     async def _add(self, ordered: SentCommand, weight: int) -> None:
         self._batch.append(ordered)

@@ -53,11 +53,17 @@ class ImportCommands:
         return command, self._meta("start", "", first.first.at)
 
     def turn(
-        self, turn: TranscriptTurn, *, aside: bool = False, after: TurnRef | None = None
+        self,
+        turn: TranscriptTurn,
+        *,
+        aside: bool = False,
+        after: TurnRef | None = None,
+        earlier: int = 0,
     ) -> tuple[commands.RecordTurn, commands.CommandMeta]:
         """Records a turn. One that is still open is recorded as interrupted.
 
-        One `aside` follows the turn `after`, and does not come into view.
+        One `aside` follows the turn `after`, and does not come into view. `earlier` counts the
+        recorded turns that had the same key, in rows that the file has lost.
         """
         first, last = turn.first, turn.last
         is_open = turn.status == "open"
@@ -71,7 +77,7 @@ class ImportCommands:
             aside,
             after,
         )
-        return command, self._meta("turn", first.key, max(first.at, last.at))
+        return command, self._meta("turn", _numbered(first.key, earlier), max(first.at, last.at))
 
     def compaction(
         self, compacted: TranscriptCompaction, ledger: str = ""
@@ -121,13 +127,21 @@ class ImportCommands:
         meta = self._meta("rewind", ref.key, ref.at)
         return commands.ReturnTo(self.agent, turn, whole, after), meta
 
-    def turn_id(self, key: str) -> CommandId:
-        """The id of the command that records the turn whose first row has this key."""
-        return imported_command_id(self.origin.source, self.origin.session, "turn", key)
+    def turn_id(self, key: str, earlier: int = 0) -> CommandId:
+        """The id of the command that records the turn whose first row has this key.
+
+        `earlier` recorded turns had the same key.
+        """
+        own = _numbered(key, earlier)
+        return imported_command_id(self.origin.source, self.origin.session, "turn", own)
 
     def _meta(self, what: str, key: str, at: int) -> commands.CommandMeta:
         command = imported_command_id(self.origin.source, self.origin.session, what, key)
         return commands.CommandMeta(command, at, IMPORTER, nonce=new_nonce(), request=command)
+
+
+def _numbered(key: str, earlier: int) -> str:
+    return f"{key} {earlier + 1}" if earlier else key
 
 
 def _name(details: SessionDetails, first: TranscriptTurn) -> str:

@@ -27,6 +27,7 @@ from sapwood.imports.pending_commands import (
     read_commands,
 )
 from sapwood.imports.session_catch_up import own_rows
+from sapwood.imports.session_lock import session_lock
 from sapwood.journal import add_to_journal
 from sapwood.private_files import release_lock, wait_for_lock
 from sapwood.programs.registry import program, resume_command_for
@@ -134,21 +135,9 @@ class Importer:
         try:
             session = session_id(path, source)
             agent = imported_agent_id(source, session)
-            await self._give_pending(path, source, session, agent)
-            state = await open_state(self._log, self._space, agent)
-            in_database = program(source).sessions.in_database
-            imported_until = None if _is_one_object(path) else state.imported_until
-            known = SessionDetails(id=session, model=state.settings.model)
-            own = await own_rows(self._log, self._space, agent) if imported_until else ()
-            # The dispatcher masks every text before it is stored, so the reader masks none.
-            reader = reader_for(source, path, known, mask=unmasked)
-            reader.pass_over(own)
-            walk = _Walk(self, path, reader, imported_until, whole=imported_until is None)
-            if (imported_until and in_database) or not await walk.run(on_progress):
-                reader = reader_for(source, path, SessionDetails(id=session), mask=unmasked)
-                walk = _Walk(self, path, reader, imported_until, whole=True, moved=not walk.found)
-                walk.writers[""].pass_over(own)
-                await walk.run(lambda _: None)
+            async with session_lock(self._address, self._space, agent):
+                await self._give_pending(path, source, session, agent)
+                walk = await self._read_new(path, source, session, agent, on_progress)
         except OSError as error:
             raise NotATranscript(path, f"cannot be read: {error.strerror}") from error
         writers = list(walk.writers.values())
@@ -163,6 +152,26 @@ class Importer:
             problem=next((each.problem for each in writers if each.problem), ""),
             resume=resume_command_for(source, walk.resumable),
         )
+
+    async def _read_new(
+        self, path: Path, source: str, session: str, agent: AgentId, on_progress: OnProgress
+    ) -> "_Walk":
+        """Reads what is new in a transcript into the log. Returns the walk that did it."""
+        state = await open_state(self._log, self._space, agent)
+        in_database = program(source).sessions.in_database
+        imported_until = None if _is_one_object(path) else state.imported_until
+        known = SessionDetails(id=session, model=state.settings.model)
+        own = await own_rows(self._log, self._space, agent) if imported_until else ()
+        # The dispatcher masks every text before it is stored, so the reader masks none.
+        reader = reader_for(source, path, known, mask=unmasked)
+        reader.pass_over(own)
+        walk = _Walk(self, path, reader, imported_until, whole=imported_until is None)
+        if (imported_until and in_database) or not await walk.run(on_progress):
+            reader = reader_for(source, path, SessionDetails(id=session), mask=unmasked)
+            walk = _Walk(self, path, reader, imported_until, whole=True, moved=not walk.found)
+            walk.writers[""].pass_over(own)
+            await walk.run(lambda _: None)
+        return walk
 
     async def _give_pending(self, path: Path, source: str, session: str, agent: AgentId) -> None:
         """Gives the commands that were carried out before the session was imported, if any.
@@ -279,6 +288,8 @@ class _Walk:
                 if known is None:
                     await self._take()
         on_progress(unread)
+        if known and self._whole:
+            await self.writers[""].skip_recorded()
         await self._take()
         for writer in self.writers.values():
             await writer.finish(idle=idle)

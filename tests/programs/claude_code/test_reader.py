@@ -4,12 +4,15 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from sapwood.core.content import Note, Text, Thinking
-from sapwood.core.turn import Reply, Result
+from sapwood.core.turn import Reply, Result, Turn
+from sapwood.programs.claude_code.reader import ClaudeReader
 from sapwood.programs.claude_code.rows import ClaudeRow
 from sapwood.programs.registry import resume_command_for
 from sapwood.programs.transcripts.session_reader import read_session, read_subagents
+from sapwood.programs.transcripts.turn_builder import GOES_ON
 from sapwood.report.figures import session_figures
 from sapwood.tokens.estimators import FeatureCounter
 from tests.programs.transcripts.writing import ClaudeFile, text_block
@@ -305,3 +308,43 @@ def test_a_change_by_sapwood_is_no_compaction_and_lists_what_is_in_view(tmp_path
     assert seen() == ([], 4, 2)
     change(*turns[1])
     assert seen() == ([2], 4, 1)
+
+
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_the_id_inside_the_result_of_a_tool_is_not_that_of_its_row(place: str) -> None:
+    own, nested = {"uuid": "own"}, {"mcpMeta": {"structuredContent": {"uuid": "item-7"}}}
+    ordered = [nested, own] if place == "before" else [own, nested]
+    row = {"type": "user"} | ordered[0] | ordered[1]
+    reader = ClaudeReader()
+    assert reader.has_key(msgspec.json.encode(row), 0, "own")
+    assert not reader.has_key(msgspec.json.encode(row), 0, "item-7")
+
+
+def test_the_turns_of_two_terminals_on_one_session_are_branches(tmp_path: Path) -> None:
+    file = ClaudeFile(tmp_path)
+    file.user("one")
+    one = file.says("Done.")
+    here = file.user("here")
+    file.last = one
+    there = file.user("there")
+    file.last = here
+    here = file.says("said here")
+    file.last = there
+    there = file.says("said there")
+    file.last = here
+    file.user("here again")
+    file.says("said here again")
+    session = read_session(file.path)
+    assert [_words(turn) for turn in session.in_view] == [
+        ["one", "Done."],
+        ["here"],
+        [GOES_ON.text, "said here"],
+        ["here again", "said here again"],
+    ]
+    assert [GOES_ON.text, "said there"] in [_words(turn) for turn in session.turns]
+
+
+def _words(turn: Turn) -> list[str]:
+    replies = [item.parts for item in turn.items if isinstance(item, Reply)]
+    said = [part.text for parts in replies for part in parts if isinstance(part, Text)]
+    return [*(part.text for part in turn.prompt), *said]

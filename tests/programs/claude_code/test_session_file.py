@@ -208,6 +208,19 @@ def test_rows_of_another_session_are_copied_as_they_are(
             assert mine[row["uuid"]]["sessionId"] == SESSION
 
 
+def test_a_result_that_was_cut_inside_an_emoji_is_copied_too(
+    written: SessionWriter, tmp_path: Path
+) -> None:
+    other = SessionWriter(tmp_path / "projects", "00000000-0000-4000-8000-000000000001")
+    other.turn("other CUT")
+    content = other.path.read_bytes()
+    other.path.write_bytes(content.replace(b"other CUT", b"other \\ud83d"))
+    written.file(tmp_path).sync_session(History((native_turn(other.turns[0]),)))
+    assert kept_by(written) == other.groups[0]
+    [prompt] = [row for row in written.rows() if row.get("uuid") == other.groups[0][0]]
+    assert "other \N{REPLACEMENT CHARACTER}" in json.dumps(prompt, ensure_ascii=False)
+
+
 def test_a_lost_session_is_read_from_its_private_copy(
     written: SessionWriter, tmp_path: Path
 ) -> None:

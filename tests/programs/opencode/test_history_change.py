@@ -171,6 +171,29 @@ def test_messages_that_the_log_lost_come_from_the_copy(home: Path) -> None:
     assert size < 2 * sum(len(each.data) + 150 for each in events_of_copy(copies, session))
 
 
+@pytest.mark.parametrize("lost", [False, True], ids=["in the log", "only in the copy"])
+def test_an_answer_that_was_cut_inside_an_emoji_stays(home: Path, *, lost: bool) -> None:
+    session, copies = session_of(home), home / "copies"
+    with closing(sqlite3.connect(home / NAME)) as base:
+        for table in ("event", "part"):
+            cut = "UPDATE {} SET data = replace(data, 'Two storks.', 'Two storks. \\ud83d')"
+            base.execute(cut.format(table))
+        base.commit()
+    copy_log(home, session, copies)
+    size = (copies / f"{session}.jsonl").stat().st_size
+    copy_log(home, session, copies)
+    assert (copies / f"{session}.jsonl").stat().st_size == size
+    some = History((turn_of(home, "Note it."), turn_of(home, "And storks?")))
+    if lost:
+        with closing(sqlite3.connect(home / NAME)) as base:
+            base.execute("DELETE FROM event WHERE aggregate_id = ?", (session,))
+            base.execute("DELETE FROM message WHERE session_id = ?", (session,))
+            base.commit()
+    texts, _, after = changed(home, some, read_log(home, session, copies))
+    assert texts == ["Note it.", "Noted.", "And storks?", "Two storks. \N{REPLACEMENT CHARACTER}"]
+    assert after.is_whole(after.in_view[-1].id)
+
+
 def events_of_copy(copies: Path, session: str) -> list[StoredEvent]:
     lines = (copies / f"{session}.jsonl").read_bytes().splitlines()
     return [StoredEvent("", 0, "", line) for line in lines]

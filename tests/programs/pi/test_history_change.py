@@ -194,6 +194,16 @@ def test_the_recorded_session_can_be_brought_back_to_its_first_branch(tmp_path: 
     assert (row["type"], row["parentId"]) == ("custom", last)
 
 
+def test_a_result_that_was_cut_inside_an_emoji_stays(world: World) -> None:
+    content = world.file.path.read_bytes()
+    world.file.path.write_bytes(content.replace(b"result-2", b"cut \\ud83d"))
+    for changed in ([world.rows[1], world.rows[3]], world.rows[1:3], world.rows):
+        world.change(*changed)
+    assert "cut" in json.dumps(
+        [each.fields for turn in world.wanted(*world.rows).turns for each in turn]
+    )
+
+
 def test_an_unknown_entry_is_never_written(world: World) -> None:
     stored = PiSession(world.file.path)
     row = {"type": "custom", "id": "0f", "parentId": "lost"}

@@ -15,7 +15,11 @@ from sapwood.core.content import Note, ReplyPart, Text, ToolCall
 from sapwood.programs.claude_code import rows
 from sapwood.programs.claude_code.program import PROGRAM
 from sapwood.programs.claude_code.user_text import classify_user_text
-from sapwood.programs.transcripts.conversation_builder import COMPACTED, TranscriptReader
+from sapwood.programs.transcripts.conversation_builder import (
+    COMPACTED,
+    OTHER_BRANCH,
+    TranscriptReader,
+)
 from sapwood.programs.transcripts.session_files import decoded_string
 from sapwood.programs.transcripts.transcript_events import (
     Mask,
@@ -88,6 +92,7 @@ _ENDS = frozenset({"end_turn", "stop_sequence", "max_tokens", "refusal"})
 _STOPS = frozenset({"stop_hook_summary", "turn_duration"})
 _SYNTHETIC = "<synthetic>"
 _BOUNDARY = b'"compact_boundary"'
+_UUID, _PARENT = b'"uuid":"', b'"parentUuid":"'
 _SHOWN_FILE = b'"attachment":{"type":"file"'
 """A file that the program shows to the model by itself, for example after a compaction."""
 _FILE_NAME = re.compile(rb'"filename":\s?("(?:[^"\\]|\\.)*")')
@@ -121,9 +126,10 @@ class ClaudeReader(TranscriptReader):
         if self._passed_over and (key := _uuid_of(row)) in self._passed_over:
             self._turn_of[key] = self._builder.turns
             if _BOUNDARY in row and (boundary := rows.decode_row(row)):
+                self._builder.pass_over_compactions()
                 self._builder.keep_waiting(preserved_ids(boundary.compact_metadata, self._lines))
         elif _is_noise(row):
-            self._turn_of.setdefault(_uuid_of(row), self._builder.turns)
+            self._turn_of.setdefault(_uuid_of(row), self._turn_behind(row))
             if _SHOWN_FILE in row and (path := decoded_string(_FILE_NAME.search(row))):
                 self.details.shown_files.append((self._builder.turns, path))
         elif decoded := rows.decode_row(row):
@@ -148,6 +154,8 @@ class ClaudeReader(TranscriptReader):
             ref = structs.replace(ref, key=f"{ref.key}@{ref.offset}")
         self._content_hashes[ref.key] = content_hash
         self._describe(row, ref.at)
+        if row.message and not row.is_compact_summary:
+            self._follow_branch(row, ref)
         match row.type:
             case "user" if row.message:
                 self._user(row, row.message, ref)
@@ -162,6 +170,23 @@ class ClaudeReader(TranscriptReader):
         self._turn_of[ref.key] = self._builder.turns
         if row.written_by == rows.WRITER and not row.closes_turn and self._builder.turn is not None:
             self._builder.turn.is_own = True
+
+    def _turn_behind(self, row: bytes) -> int:
+        """The turn that a row of the program belongs to: that of the row that it follows."""
+        to = self._turn_of.get(_text_after(_PARENT, row))
+        return self._builder.turns if to is None or self._builder.is_behind(to) else to
+
+    def _follow_branch(self, row: rows.ClaudeRow, ref: RowRef) -> None:
+        """Goes to the turn that this row follows, if that is not behind the current one.
+
+        Two terminals may have the session open: their turns are branches, and their rows alternate.
+        """
+        builder, to = self._builder, self._turn_of.get(row.parent_uuid or "")
+        if to is not None and not builder.is_behind(to):
+            builder.end_turn(OTHER_BRANCH)
+            builder.rewind(ref, to)
+        if to is None and row.parent_uuid:
+            builder.needs_earlier_rows = True
 
     def _describe(self, row: rows.ClaudeRow, at: int) -> None:
         about = self.details
@@ -335,6 +360,16 @@ def _is_noise(row: bytes) -> bool:
 
 
 def _uuid_of(row: bytes) -> str:
-    """The id of a row, found without decoding it: the last id, as nested objects come first."""
-    start = row.rfind(b'"uuid":"') + 8
-    return row[start : row.find(b'"', start)].decode("utf-8", "replace") if start > 7 else ""
+    """The id of a row, found without decoding it unless a nested object has an id too."""
+    if row.count(_UUID) > 1 and (decoded := rows.decode_link_row(row)):
+        return decoded.uuid or ""
+    return _text_after(_UUID, row)
+
+
+def _text_after(name: bytes, row: bytes) -> str:
+    """The text after this name; empty if the row does not have it."""
+    start = row.find(name)
+    if start < 0:
+        return ""
+    start += len(name)
+    return row[start : row.find(b'"', start)].decode("utf-8", "replace")

@@ -20,6 +20,7 @@ from sapwood.core.view.request import Message, MessagePart, ToolResult
 from sapwood.programs.claude_code.rows import WRITER, ClaudeBlock, ClaudeRow, decode_row, text_of
 from sapwood.programs.claude_code.user_text import Kind, classify_user_text
 from sapwood.programs.prompt_parts import PICTURES, prompt_text
+from sapwood.programs.transcripts.row_file import decode_json
 
 _INTERRUPTION = "[Request interrupted by user"
 _OF_THE_PROGRAM: frozenset[Kind] = frozenset({"command", "output", "note", "caveat"})
@@ -221,7 +222,7 @@ def _date_row(context: RowContext) -> NewRow:
 
 def copied_row(context: RowContext, row: bytes, own: str) -> NewRow:
     """A row of another session of the program, as it is, for this session."""
-    fields: dict[str, Any] = msgspec.json.decode(row)
+    fields = decode_json(row, dict[str, Any])
     fields.pop("parentUuid", None)
     return NewRow(own, {**fields, "uuid": own, "sessionId": context.session, "writtenBy": WRITER})
 

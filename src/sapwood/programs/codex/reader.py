@@ -167,6 +167,7 @@ class CodexReader(TranscriptReader):
         self.details.updated = max(self.details.updated, ref.at)
         if key in self._passed_over:
             self._builder.end_turn()
+            self._builder.pass_over_compactions()
             self._builder.is_tip_sure = False
             return
         match decoded.type:

@@ -17,7 +17,7 @@ from sapwood.programs.opencode import rows
 from sapwood.programs.opencode.permissions import question_of
 from sapwood.programs.opencode.server import OpencodeServer
 from sapwood.programs.opencode.session_log import as_object
-from sapwood.programs.transcripts.row_file import row_decoder
+from sapwood.programs.transcripts.row_file import decode_json, row_decoder
 
 _info = row_decoder(rows.Info)
 _part = row_decoder(rows.Part)
@@ -43,7 +43,7 @@ class OpencodeTurn:
         """What happens until the session is idle. Raises `OpencodeEnded`."""
         is_working = False
         async for line in stream:
-            event: dict[str, Any] = msgspec.json.decode(line, type=dict[str, Any])
+            event = decode_json(line, dict[str, Any])
             about = as_object(event.get("properties"))
             kind = event.get("type")
             if kind == "permission.asked":  # also of a subagent

@@ -255,8 +255,9 @@ class OpencodeProvider(SessionProvider[_Live]):
     async def _log(self, session: str) -> SessionLog:
         try:
             return await asyncio.to_thread(read_log, self._home, session, self._copies)
-        except OSError as error:
-            message = f"opencode's session {session} cannot be read: {error.strerror}"
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            message = f"opencode's session {session} cannot be read: {reason}"
             raise Failure("other", message) from error
 
     async def _run(

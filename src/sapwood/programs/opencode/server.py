@@ -17,6 +17,8 @@ from typing import Any  # answers are JSON
 
 import msgspec
 
+from sapwood.programs.transcripts.row_file import decode_json
+
 _HOST = "127.0.0.1"
 _START_SECONDS = 90.0
 _ANSWER_SECONDS = 120.0
@@ -101,7 +103,7 @@ class OpencodeServer:
         if status >= 400:
             words = content.decode("utf-8", "replace")[:500]
             raise OpencodeRefused(status, f"opencode refused {method} {path} ({status}): {words}")
-        return msgspec.json.decode(content) if content.strip() else None
+        return decode_json(content, object) if content.strip() else None
 
     async def events(self) -> AsyncIterator[bytes]:
         """What happens in the server, as JSON, from the moment of the first value on.

@@ -16,6 +16,8 @@ from typing import TypeVar
 import msgspec
 from msgspec import Raw, Struct
 
+from sapwood.programs.transcripts.row_file import decode_json
+
 NAME = "opencode.db"
 _SECONDS = 1.0
 T = TypeVar("T")
@@ -142,8 +144,8 @@ def _old_messages(base: sqlite3.Connection, session: str) -> Iterator[StoredEven
 def _made(kind: str, field: str, name: str, data: bytes, ids: dict[str, str]) -> StoredEvent:
     """An event for a row of a table, which has no ids in its JSON."""
     try:
-        content = {**msgspec.json.decode(data, type=dict[str, Raw]), **ids}
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+        content = {**decode_json(data, dict[str, Raw]), **ids}
+    except ValueError:
         content = dict[str, Raw | str](ids)
     return StoredEvent(name, 0, kind, msgspec.json.encode({field: content}))
 

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from sapwood.private_files import append_line
 from sapwood.programs.opencode.session_database import NAME, StoredEvent, events_of
+from sapwood.programs.transcripts.row_file import decode_json
 
 Json = dict[str, Any]
 
@@ -86,10 +87,7 @@ class SessionLog:
 
     def _take(self, event: StoredEvent) -> None:
         self.seq = max(self.seq, event.seq)
-        try:
-            data: Json = msgspec.json.decode(event.data, type=dict[str, Any])
-        except msgspec.MsgspecError:
-            return
+        data = decode_json(event.data, dict[str, Any])
         kind = event.type.rpartition(".")[0]
         if kind in ("session.created", "session.updated"):
             self.session = data.get("info") or self.session
@@ -170,7 +168,11 @@ def is_summary(message: StoredMessage) -> bool:
 
 
 def read_log(home: Path, session: str, copies: Path | None = None) -> SessionLog:
-    """The log of a session. Messages that it has no more come from the copy. Raises `OSError`."""
+    """The log of a session. Messages that it has no more come from the copy.
+
+    Raises `OSError`, and `ValueError` if an event is no JSON object: what is not understood must
+    not be taken for something that the session lacks.
+    """
     log = SessionLog(events_of(home / NAME, session))
     copy = SessionLog(_copied(copies / f"{session}.jsonl")) if copies is not None else SessionLog()
     for name, message in copy.known.items():
@@ -210,8 +212,8 @@ def _copied(path: Path) -> Sequence[StoredEvent]:
     found: list[StoredEvent] = []
     for line in lines:
         try:
-            each = msgspec.json.decode(line, type=_Line)
-        except msgspec.MsgspecError:
+            each = decode_json(line, _Line)
+        except ValueError:
             continue
         found.append(StoredEvent(each.id, each.seq, each.type, bytes(each.data)))
     return found

@@ -101,6 +101,7 @@ class PiReader(TranscriptReader):
         is_own = ref.key in self._passed_over
         if is_own:
             self._moved, self._before, self._follows_own = None, ref.key, True
+            self._builder.pass_over_compactions()
         elif parent != (last or None) or row.type == "context_edit":
             self._move(ref, last)
         if row.type == "message" or row.type in ("custom_message", "branch_summary"):

@@ -13,13 +13,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from sapwood.private_files import create_file, locked
 from sapwood.programs.agent_provider import SessionBusy
 from sapwood.programs.pi.rows import decode_row, encoded_row
 from sapwood.programs.pi.session_tree import SessionEntry, SessionTree, entry_of
 from sapwood.programs.session_copy import append_lines, extend_copy
+from sapwood.programs.transcripts.row_file import decode_json
 
 SESSION_VARIABLE = "SAPWOOD_PI_SESSION"
 """Names the session for which Sapwood started a pi."""
@@ -43,7 +42,7 @@ class PiSession(SessionTree):
 
     def row(self, entry: SessionEntry) -> dict[str, Any]:
         """The fields of an entry's row."""
-        return msgspec.json.decode(self.line(entry))
+        return decode_json(self.line(entry), dict[str, Any])
 
     def line(self, entry: SessionEntry) -> bytes:
         """The bytes of an entry's row."""

@@ -22,6 +22,9 @@ from sapwood.redaction import mask_secrets
 COMPACTED = "The context was compacted here."
 """The reason of a turn that was cut in two by a compaction."""
 
+OTHER_BRANCH = "The session was also used in another terminal, which continued here."
+"""The reason of a turn that was cut in two by rows of another branch."""
+
 
 class ConversationBuilder:
     """The state that every reader keeps: the open turn, and the events so far.
@@ -133,6 +136,19 @@ class ConversationBuilder:
     def parent_of(self, turn: int) -> int:
         """The number of the turn before this one; -1 if it is the first."""
         return self._parents[turn] if 0 <= turn < self.turns else -1
+
+    def pass_over_compactions(self) -> None:
+        """Drops the compactions since the last turn: a row that was passed over replaced them."""
+        self._compaction = None
+        while self.events and isinstance(self.events[-1], TranscriptCompaction):
+            self.events.pop()
+
+    def is_behind(self, turn: int) -> bool:
+        """Whether the current turn, or the next one, is this turn or follows it."""
+        at = self.turns
+        while at > turn:
+            at = self.tip if at == self.turns else self.parent_of(at)
+        return at == turn
 
     @property
     def _parent(self) -> int | None:

@@ -96,6 +96,7 @@ Natural = Annotated[int, Meta(ge=0, le=2**53)]
 """A count that every program and database can hold."""
 
 T = TypeVar("T", bound=Struct)
+V = TypeVar("V")
 
 _BAD = (msgspec.MsgspecError, ValueError, RecursionError)
 _MISFIT: Any = object()
@@ -111,12 +112,30 @@ def row_decoder(kind: type[T]) -> Callable[[bytes | Raw], T | None]:
         except _BAD:
             pass
         try:
-            found: Any = json.loads(bytes(row).decode("utf-8", "replace"))
+            found: Any = json.loads(_readable(row))
             return _fitted(found, kind) if isinstance(found, dict) else None  # pyright: ignore[reportUnknownArgumentType]
         except _BAD:
             return None
 
     return decode
+
+
+def decode_json(row: bytes | Raw, kind: type[V]) -> V:
+    """Decodes the whole JSON of a program, for a change that must keep all of it.
+
+    Half a surrogate pair or invalid UTF-8 is replaced, as a reader does. Raises `ValueError` for
+    anything else that is not JSON of this type.
+    """
+    try:
+        return msgspec.json.decode(row, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return msgspec.json.decode(_readable(row), type=kind)
+
+
+def _readable(row: bytes | Raw) -> bytes:
+    """The JSON without halves of surrogate pairs and without invalid UTF-8."""
+    found = json.loads(bytes(row).decode("utf-8", "replace"))
+    return _whole(json.dumps(found, ensure_ascii=False)).encode()
 
 
 def raw_text(raw: Raw) -> str:
@@ -155,8 +174,6 @@ def _fit_one(value: Any, kind: Any) -> Any:
         return Raw(json.dumps(value).encode())
     if isinstance(kind, type) and issubclass(kind, Struct):
         return _fitted(value, kind) if isinstance(value, dict) else _MISFIT  # pyright: ignore[reportUnknownArgumentType]
-    if kind is str and isinstance(value, str):
-        return _whole(value)
     # An exact match, because True is an int in Python.
     return value if type(value) is kind else _MISFIT
 
