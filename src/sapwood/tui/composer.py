@@ -191,12 +191,14 @@ class Composer(TextArea):
             self._replace_via_keyboard(written, *self.selection)
 
     async def _on_paste(self, event: events.Paste) -> None:
+        event.prevent_default()
+        self.paste(event.text)
+
+    def paste(self, text: str) -> None:
+        """Writes a text at the cursor, in place of what is selected. A long one is a chip."""
         self._write_burst()
-        pasted = event.text.replace("\r\n", "\n").replace("\r", "\n")
-        written = dropped_files(event.text) or self.pastes.fold(pasted)
-        if written != pasted:
-            event.prevent_default()
-            self.insert(written)
+        pasted = text.replace("\r\n", "\n").replace("\r", "\n")
+        self._replace_via_keyboard(dropped_files(text) or self.pastes.fold(pasted), *self.selection)
 
     def _handled(self, key: str) -> bool:
         if key in ("tab", "backspace") and self._change_chip(opens=key == "tab"):
