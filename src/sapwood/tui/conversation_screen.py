@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import ClassVar
 
 from textual import on, work
+from textual.app import SuspendNotSupported
 from textual.binding import BindingType
 from textual.widgets import TextArea
 
@@ -37,7 +38,7 @@ from sapwood.tui.key_order import COMMAND, PROMPT
 from sapwood.tui.keys import bindings
 from sapwood.tui.pages import Pages
 from sapwood.tui.sidebar import Sidebar
-from sapwood.tui.terminal import copy_text, edit_text
+from sapwood.tui.terminal import copy_text, edit_text, lent_terminal
 from sapwood.tui.transcript.widget import Transcript
 from sapwood.workspace.permissions.permission_gate import Deny, PermissionAnswer, PermissionQuestion
 from sapwood.workspace.permissions.permission_rules import next_mode
@@ -91,6 +92,7 @@ class ConversationScreen(ConversationView):
         self._asking: dict[str, asyncio.Task[None]] = {}
         self._pressed: dict[str, float] = {}
         self._interrupting = False
+        self._at_editor = asyncio.Lock()
         self._typed_at = -_PAUSE
         self.last_typed: Callable[[], float] = time.monotonic
 
@@ -315,7 +317,11 @@ class ConversationScreen(ConversationView):
             self.pages.ask_for_model()
 
     async def _typing_paused(self) -> None:
-        while (still := self._typed_at + _PAUSE - time.monotonic()) > 0:  # noqa: ASYNC110
+        while True:
+            async with self._at_editor:  # who writes in an editor types, too
+                still = self._typed_at + _PAUSE - time.monotonic()
+            if still <= 0:
+                return
             await asyncio.sleep(still)
 
     def show_questions(self) -> None:
@@ -502,11 +508,20 @@ class ConversationScreen(ConversationView):
         """Opens the find bar."""
         self.query_one(FindBar).open(self.controller.agent)
 
-    def action_editor(self) -> None:
-        """Opens the text of the composer in the person's editor."""
-        with self.application.suspend():
-            text = edit_text(self.composer.message)
-        self.composer.put(text)
+    @work(group=COMMAND)
+    async def action_editor(self) -> None:
+        """Opens the text of the composer in the person's editor. Turns run on meanwhile."""
+        async with self._at_editor:
+            try:
+                with lent_terminal(self.application):
+                    text = await edit_text(self.composer.message)
+            except (OSError, ValueError, SuspendNotSupported) as error:
+                self.show_refusal(
+                    f"The editor failed: {error}. The text is unchanged. To use another editor, "
+                    "set VISUAL or EDITOR."
+                )
+            else:
+                self.composer.put(text)
 
     def action_read(self) -> None:
         """Moves the focus between transcript and composer."""
