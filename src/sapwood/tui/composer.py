@@ -24,6 +24,8 @@ _SHOWN_LINES = 10
 class SentHistory:
     """The messages that were sent, oldest first, with a place in them for the arrow keys.
 
+    What was typed and not sent is kept among them when something takes its place.
+
     >>> history = SentHistory(["one", "two"])
     >>> history.back("draft"), history.back("two"), history.forward("one"), history.forward("two")
     ('two', 'one', 'two', 'draft')
@@ -36,21 +38,39 @@ class SentHistory:
 
     def begin(self, sent: list[str]) -> None:
         """Starts with the messages of another conversation, followed by those sent before."""
+        self._keep_draft()
         self._sent = [*sent, *(text for text in self._sent if text not in sent)][-_KEPT:]
         self._place = len(self._sent)
 
     def add(self, text: str) -> None:
         """Adds a sent message."""
+        self._keep_draft()
         if text.strip() and self._sent[-1:] != [text]:
             self._sent = [*self._sent, text][-_KEPT:]
         self._place = len(self._sent)
+
+    def keep(self, text: str) -> None:
+        """Adds a text that something else replaces, unless it is among the messages."""
+        if text not in self._sent:
+            self.add(text)
+
+    def _keep_draft(self) -> None:
+        """Ends a walk through the messages; the draft at which it began becomes one of them."""
+        if self._place < len(self._sent) and self._draft.strip():
+            self._sent = [*self._sent, self._draft]
+
+    def _keep_shown(self, shown: str) -> None:
+        """Keeps the shown text before another one is shown: as the draft, or if it was changed."""
+        if self._place == len(self._sent):
+            self._draft = shown
+        elif shown.strip() and shown not in self._sent:
+            self._sent = [*self._sent, shown]
 
     def back(self, shown: str) -> str | None:
         """The message before the shown one; the draft is kept. None at the beginning."""
         if self._place == 0:
             return None
-        if self._place == len(self._sent):
-            self._draft = shown
+        self._keep_shown(shown)
         self._place -= 1
         return self._sent[self._place]
 
@@ -58,6 +78,7 @@ class SentHistory:
         """The message after the shown one, and the draft after the last. None at the end."""
         if self._place >= len(self._sent):
             return None
+        self._keep_shown(shown)
         self._place += 1
         return self._draft if self._place == len(self._sent) else self._sent[self._place]
 
@@ -248,13 +269,15 @@ class Composer(TextArea):
         self._replace_with(self.sent.back(self.message))
 
     def put(self, text: str) -> None:
-        """Replaces the text of the field. Pastes in it are chips again."""
+        """Replaces the text of the field, which `up` brings back. Pastes in it are chips again."""
+        if self.message != text:
+            self.sent.keep(self.message)
         self._replace_with(text)
 
     def forget(self, text: str) -> None:
         """Removes a text that was sent, and keeps what was typed after it."""
         if self.message.startswith(text):
-            self.put(self.message[len(text) :])
+            self._replace_with(self.message[len(text) :])
 
     def show_files(self, folder: str = "") -> None:
         """Names the files that the text sends, or where it runs, in the upper line of the frame.

@@ -140,15 +140,20 @@ class ConversationScreen(ConversationView):
         steps = _steps(text, self._known)
         if changes_model(steps):
             self.stop_waiting()  # the limit is that of the model before
-        with self._busy(_activity_of(steps)):
-            taken = await self.controller.submit(text)
+        sent, is_back, taken = self.composer.sent, False, False
+        try:
+            with self._busy(_activity_of(steps)):
+                taken = await self.controller.submit(text)
+            is_back = not taken and self.composer.message in ("", text)
+        finally:  # also if it was stopped
+            if not is_back:
+                sent.add(text)
         if not taken and any(is_shell(step) for step in steps):  # it was not started
             self._streaming.run_shell("", b"")
         if taken:
-            self.composer.sent.add(text)
             self.composer.forget(text)
             self._tell_missing_files(steps)
-        elif self.composer.message in ("", text):
+        elif is_back:
             self._refused_text = self.controller.again or text
             self.composer.put(self._refused_text)
             if text.startswith(("/", "!")):  # what is typed next replaces a command
