@@ -4,6 +4,7 @@ import asyncio
 import threading
 
 import pytest
+from textual import events
 
 from sapwood.api import Sapwood
 from sapwood.app.connection import connect
@@ -66,6 +67,42 @@ async def test_up_with_a_draft_keeps_the_draft_while_a_text_is_queued() -> None:
         await stage.pilot.press("up")
         await until(lambda: composer.text == "Two.", shown=lambda: composer.text)
         is_seen.set()
+
+
+PASTED = "\n".join(f"line {number}" for number in range(14))
+CHIP = "[paste 1: 14 lines · tab opens]"
+
+
+@pytest.mark.parametrize(
+    ("keys", "text", "message"),
+    [
+        (["ctrl+w"], "Look: ", "Look: "),
+        (["left", "left", "x"], f"Look: {CHIP}x", f"Look: {PASTED}x"),
+        (["left", "enter"], f"Look: {CHIP}", f"Look: {PASTED}"),
+        (["left", "ctrl+j", "y"], f"Look: {CHIP}\ny", f"Look: {PASTED}\ny"),
+        (["left", "backspace"], "Look: ", "Look: "),
+        (["home", *["right"] * 6, "delete"], "Look: ", "Look: "),
+        (["shift+left", "x"], "Look: x", "Look: x"),
+        (["home", *["shift+right"] * 8, "delete"], "", ""),
+        (["left", "ctrl+u"], "", ""),
+        (["ctrl+w", "ctrl+underscore"], f"Look: {CHIP}", f"Look: {PASTED}"),
+    ],
+    ids=["word", "letter", "send", "line", "back", "delete", "over", "range", "to start", "undo"],
+)
+async def test_no_edit_breaks_the_chip_of_a_paste(
+    keys: list[str], text: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[str] = []
+    async with on_stage() as stage:
+        monkeypatch.setattr(stage.conversation, "submit", sent.append)
+        composer = stage.conversation.composer
+        await stage.pilot.press(*"Look: ")
+        stage.app.post_message(events.Paste(PASTED))
+        await until(lambda: composer.text == f"Look: {CHIP}", shown=lambda: composer.text)
+        await stage.pilot.press(*keys)
+        assert composer.text == text
+        assert composer.message == message
+        assert all(each == message for each in sent)
 
 
 async def test_a_text_that_replaces_a_draft_leaves_the_draft_in_the_history() -> None:

@@ -1,12 +1,15 @@
 """The text field for messages, with its list of completions and the history of sent messages."""
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.document._document import EditResult
+from textual.document._edit import Edit
 from textual.message import Message
 from textual.widgets import OptionList, TextArea
 from textual.widgets.option_list import Option
@@ -125,6 +128,14 @@ class FoldedPastes:
             text = text.replace(pasted, chip)
         return text
 
+    def chip_around(self, line: str, column: int) -> tuple[int, int]:
+        """The columns of the chip that this place is inside of; the place itself if in none."""
+        for chip in self._texts:
+            for found in re.finditer(re.escape(chip), line):
+                if found.start() < column < found.end():
+                    return found.span()
+        return column, column
+
     def chip_before(self, line: str) -> str:
         """The chip at the end of a line; empty if there is none."""
         return next((chip for chip in self._texts if line.endswith(chip)), "")
@@ -133,7 +144,8 @@ class FoldedPastes:
 class Composer(TextArea):
     """A field of several lines. Enter sends; a pasted text of several lines does not.
 
-    A paste of more than ten lines is a chip: tab behind it opens it, and backspace removes it.
+    A paste of more than ten lines is a chip: tab behind it opens it, and backspace removes it. No
+    edit breaks it.
 
     Shift+enter, alt+enter, ctrl+j, and enter after a backslash make a new line. A picture that is
     dropped on the terminal is written as `@path`.
@@ -243,6 +255,18 @@ class Composer(TextArea):
         else:
             return False
         return True
+
+    def edit(self, edit: Edit) -> EditResult:
+        """Makes an edit. One that would break a chip takes all of it, or comes behind it."""
+        (row, column), (last_row, last_column) = edit.top, edit.bottom
+        begin, _ = self.pastes.chip_around(self.document.get_line(row), column)
+        _, end = self.pastes.chip_around(self.document.get_line(last_row), last_column)
+        if (begin, end) == (column, last_column):
+            return super().edit(edit)
+        begin = end if edit.top == edit.bottom else begin
+        return super().edit(
+            Edit(edit.text, (row, begin), (last_row, end), edit.maintain_selection_offset)
+        )
 
     def _change_chip(self, *, opens: bool) -> bool:
         """Opens or removes the chip before the cursor; returns false if there is none."""
