@@ -1,5 +1,6 @@
 """The standard streams: lines on stdout, text from stdin, a progress bar on stderr."""
 
+import errno
 import os
 import sys
 import time
@@ -95,6 +96,24 @@ def file_text(source: str) -> str:
         return Path(source).expanduser().read_bytes().decode("utf-8", "replace")
     except OSError as error:
         raise click.UsageError(f"'{source}' cannot be read: {error.strerror}.") from error
+
+
+def write_output(name: str, text: str) -> None:
+    """Writes a file in one step, new ones for their owner alone; a device or pipe gets the text.
+
+    Raises `OSError` and leaves the old file as it was if the new one cannot be written.
+    """
+    from pathlib import Path
+
+    from sapwood.private_files import replace_file
+
+    path = Path(name).expanduser()
+    if path.exists() and not path.is_file():
+        path.write_text(text, encoding="utf-8")
+    elif not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+    else:  # the file of somebody who shared it stays shared
+        replace_file(path, text, mode=0o644 if path.exists() else 0o600)
 
 
 class Progress:
