@@ -46,7 +46,7 @@ def confirmed(question: str) -> bool:
 def columns() -> int:
     """Returns the width of the terminal, like `shutil`, whose import takes longer than this."""
     given = os.environ.get("COLUMNS", "")
-    if given.isdigit() and int(given):
+    if given.isdecimal() and int(given):
         return max(_NARROWEST, int(given))
     try:
         return max(_NARROWEST, os.get_terminal_size(sys.stdout.fileno()).columns)
