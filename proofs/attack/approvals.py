@@ -43,7 +43,7 @@ def _approves(victim: Victim, command: str, wanted: Sequence[str]) -> None:
         shown = terminal.sees("Allow this?")
         for words in wanted:
             held(words in shown, f"{words!r} is not in the dialog:\n{shown}")
-        terminal.keys("y")
+        terminal.answer("y")
         terminal.sees("finished")
     finally:
         terminal.close()

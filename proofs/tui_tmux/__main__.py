@@ -19,9 +19,6 @@ from proofs.tui_tmux.program import DEFECT, KEYS, Program, play
 from proofs.tui_tmux.terminal import Failed, Terminal
 from scripted_model import LoggedRequest, ModelRequest, Reply, ReplyLike, ScriptedModel, fail, think
 
-_TYPING = 2.0
-"""Seconds after which a person counts as no longer typing."""
-
 
 class Day(Program):
     """A session with the full screen. Each method tests one thing."""
@@ -185,10 +182,10 @@ class Day(Program):
         terminal.sees("What you type is not sent.", "Allow this?", "wants to write note.txt")
         if note.exists():
             raise Failed("the file was written before the question was answered")
-        time.sleep(_TYPING)
-        terminal.keys("y")
+        terminal.answer("y")
         terminal.sees("│ Written.")
         terminal.misses("working")
+        terminal.keys("BSpace")  # the letter is in the composer
         if note.read_text(encoding="utf-8") != "eleven nests":
             raise Failed("it was not written")
 
@@ -315,7 +312,7 @@ class Day(Program):
         terminal.close()
         self.open()
         terminal.sees("Allow this?", "wants to write late.txt")
-        terminal.keys("n")
+        terminal.answer("n")
         terminal.sees("The user said no.", "│ Not written.")
 
     def meter(self) -> None:
@@ -374,9 +371,9 @@ class Day(Program):
         terminal.sees("A question for you", "the shop has green ones")
         terminal.keys("x")  # a letter that answers nothing
         terminal.sees("What you type is not sent.", "A question for you", "Which rings?")
-        time.sleep(_TYPING)
-        terminal.keys("2")
+        terminal.answer("2")
         terminal.sees("│ Thank you.")
+        terminal.keys("BSpace")
         terminal.resize(120, 40)
 
     def burst(self) -> None:

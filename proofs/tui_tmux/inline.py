@@ -116,7 +116,7 @@ class InlineDay(Program):
         wanted = '{"path": "note.txt", "content": "eleven nests"}'
         terminal.type(f"Note it. [[tool: write_file {wanted}]] [[say: Written.]]")
         terminal.sees("Allow this?", "+eleven nests")
-        terminal.keys("y")
+        terminal.answer("y")
         terminal.sees("│ Written.")
         terminal.misses("Allow this?", "working")
         if note.read_text(encoding="utf-8") != "eleven nests":

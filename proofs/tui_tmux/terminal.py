@@ -11,6 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 _GLANCE = 0.1
+_READING = 2.0
+"""Longer than a permission question takes no answer, after it was shown or a letter was typed."""
+
 _STILL = 0.6
 """The screen is complete if it has not changed for this many seconds."""
 
@@ -44,6 +47,11 @@ class Terminal:
     def keys(self, *keys: str) -> None:
         """Presses keys, by tmux's names for them."""
         self._tmux("send-keys", *keys)
+
+    def answer(self, key: str) -> None:
+        """Answers a permission question, after the time that a person needs to read it."""
+        time.sleep(_READING)
+        self.keys(key)
 
     def type(self, text: str, *, enter: bool = True) -> None:
         """Types a text, and sends it."""

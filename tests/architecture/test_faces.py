@@ -48,7 +48,8 @@ PURE_FUNCTIONS = {
     "sapwood.core.settings": {"is_guarded"},  # whether a setting needs a right of its own
     "sapwood.turns.gate": {"as_actor"},  # who acts, of the exact class
     "sapwood.turns.command_batch": {"request_text"},  # what was asked for, as a text
-    "sapwood.private_files": {"private_folder"},  # the folder of the log files
+    # the folder of the log files, and the file that a person names for the output
+    "sapwood.private_files": {"private_folder", "replace_file"},
     "sapwood.core.refusals": {"nearest"},  # names close to a mistyped one
     "sapwood.core.event_texts": {"event_summary", "event_texts"},
     # the signature of a thought, which an integration takes apart

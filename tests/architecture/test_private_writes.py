@@ -9,8 +9,7 @@ from tests.source_files import source_files
 ELSEWHERE = {
     "private_files.py": "the one place",
     "testing/claude_transcript.py": "makes transcripts for tests",
-    "cli/commands/export.py": "writes the file that a person names",
-    "cli/commands/report.py": "writes the page that a person names",
+    "cli/console.py": "writes to the device or pipe that a person names",
     "tui/terminal.py": "writes a temporary file for the editor of the person",
     "store/sqlite/connections.py": "creates the database, private, before SQLite opens it",
     "hooks/background_work.py": "opens locks, which stay empty",

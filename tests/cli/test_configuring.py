@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from sapwood.cli.exit_codes import Exit
 from tests.cli.calling import Sapwooder
 
 
@@ -230,3 +231,14 @@ def test_no_value_on_stdin_changes_nothing(sapwood: Sapwooder, home: Path) -> No
     assert ran.code == 2
     assert "No value was given. Nothing was changed." in ran.err
     assert not (home / ".config/sapwood/config.toml").exists()
+
+
+@pytest.mark.parametrize(
+    "typed", ["alow shell(git *)", "'alow shell(git *)'", '["alow shell(git *)"]', "alow shell"]
+)
+def test_what_is_no_permission_rule_is_not_stored(sapwood: Sapwooder, typed: str) -> None:
+    assert sapwood("config", "set", "permissions", "allow shell(ls)").code == Exit.OK
+    ran = sapwood("config", "set", "permissions", typed)
+    assert (ran.code, ran.out) == (Exit.USAGE, "")
+    assert "alow shell" in ran.err
+    assert json.loads(sapwood("config", "get", "permissions").out) == ["allow shell(ls)"]

@@ -3,6 +3,7 @@
 import errno
 import logging
 import os
+import pty
 import shutil
 import stat
 import subprocess
@@ -19,6 +20,7 @@ from sapwood.cli.log_files import log_to_folder
 from sapwood.cli.root import NAMES_ELSEWHERE, summary_lines
 from sapwood.core.errors import LogError, SapwoodError
 from sapwood.core.model_calls import Failure
+from scripted_model import ScriptedModel
 from tests.cli.calling import Sapwooder
 
 
@@ -279,3 +281,69 @@ def test_a_log_that_cannot_be_written_adds_no_error(home: Path) -> None:
         check=False,
     )
     assert (ran.returncode, ran.stderr) == (Exit.OK, "")
+
+
+@pytest.mark.parametrize("words", [("run", "-p", "Hello!"), ("doctor", "--offline")])
+def test_a_folder_that_was_deleted_is_said(
+    sapwood: Sapwooder, model: ScriptedModel, home: Path, words: tuple[str, ...]
+) -> None:
+    os.rmdir(home / "project")
+    ran = sapwood(*words)
+    os.chdir(home)
+    assert ran.code == Exit.FAILED
+    assert "This folder no longer exists. Change to another one and try again." in ran.err
+    assert "report" not in ran.err
+
+
+@pytest.mark.parametrize("variable", ["SAPWOOD_CONFIG", "SAPWOOD_DATABASE", "SAPWOOD_DATA"])
+def test_a_home_of_nobody_is_said(
+    sapwood: Sapwooder, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    monkeypatch.setenv(variable, "~no-such-user/x")
+    ran = sapwood("agents")
+    assert ran.code == Exit.USAGE
+    assert "A path starts with ~ and a name that is no user of this machine." in ran.err
+
+
+def test_an_odd_number_of_columns_is_passed_over(
+    sapwood: Sapwooder, demo: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "²")
+    assert sapwood("show", demo).code == Exit.OK
+
+
+@pytest.mark.parametrize("name", ["config.toml", "keys.toml"])
+def test_a_byte_order_mark_is_passed_over(sapwood: Sapwooder, home: Path, name: str) -> None:
+    file = home / ".config" / "sapwood" / name
+    file.parent.mkdir(parents=True, exist_ok=True)
+    text = 'model = "gpt-5"' if name == "config.toml" else 'anthropic = "sk-ant-none"'
+    file.write_text(text, encoding="utf-8-sig")
+    file.chmod(0o600)
+    ran = sapwood("doctor", "--offline", "--json")
+    assert "TOML" not in ran.out + ran.err
+    assert str(file) in ran.out
+
+
+@pytest.mark.parametrize(("stream", "kept"), [(1, "stderr"), (2, "stdout")])
+def test_a_closed_stream_is_no_error(home: Path, stream: int, kept: str) -> None:
+    command = f'exec "{sys.executable}" -m sapwood.cli --version {stream}>&-'
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, timeout=120)
+    assert done.returncode == Exit.OK
+    assert "Traceback" not in done.stderr
+    assert ("sapwood" in done.stdout) == (kept == "stdout")
+
+
+def test_the_screen_needs_a_terminal_for_what_it_draws_on(home: Path) -> None:
+    main, side = pty.openpty()
+    done = subprocess.run(
+        [sys.executable, "-m", "sapwood.cli"],
+        stdin=side,
+        stdout=side,
+        stderr=subprocess.PIPE,
+        timeout=120,
+        check=False,
+    )
+    os.close(main)
+    os.close(side)
+    assert done.returncode != Exit.OK
+    assert b"The screen needs a terminal" in done.stderr

@@ -1,13 +1,17 @@
 """Looking at agents: lists, conversations, events, budgets, searches, replays, differences."""
 
 import json
+import resource
 import sqlite3
+import stat
 from pathlib import Path
 
 import pytest
 
 from sapwood import RecordedReply, RecordedResult, ToolCall, Usage
 from sapwood.api import Sapwood
+from sapwood.cli.console import write_output
+from sapwood.cli.exit_codes import Exit
 from tests.cli.calling import Database, Sapwooder
 
 
@@ -352,3 +356,42 @@ def test_an_unknown_agent_is_refused_with_the_nearest_names(sapwood: Sapwooder, 
     ran = sapwood("log", "dmeo")
     assert ran.code == 1
     assert "There is no agent 'dmeo'. Did you mean demo?" in ran.err
+
+
+def test_an_export_that_does_not_fit_on_the_disk_leaves_the_old_file(tmp_path: Path) -> None:
+    file = tmp_path / "out.md"
+    file.write_text("old " * 10_000, encoding="utf-8")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8_192, limits[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            write_output(str(file), "new " * 10_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert file.read_text(encoding="utf-8") == "old " * 10_000
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_an_export_is_for_its_owner_alone_unless_the_file_was_shared(
+    sapwood: Sapwooder, demo: str, tmp_path: Path
+) -> None:
+    new, shared, link = tmp_path / "new.md", tmp_path / "shared.md", tmp_path / "link.md"
+    shared.write_text("old", encoding="utf-8")
+    shared.chmod(0o644)
+    link.symlink_to(shared)
+    for file in (new, link):
+        assert sapwood("export", demo, "-o", str(file)).code == Exit.OK
+    assert stat.S_IMODE(new.stat().st_mode) == 0o600
+    assert stat.S_IMODE(shared.stat().st_mode) == 0o644
+    assert link.is_symlink()
+    assert shared.read_text(encoding="utf-8") == new.read_text(encoding="utf-8")
+
+
+def test_an_export_goes_to_a_device_and_not_to_a_folder_that_is_missing(
+    sapwood: Sapwooder, demo: str, tmp_path: Path
+) -> None:
+    assert sapwood("export", demo, "-o", "/dev/null").code == Exit.OK
+    assert stat.S_ISCHR(Path("/dev/null").stat().st_mode)
+    missing = tmp_path / "missing" / "out.md"
+    assert "No such file or directory" in sapwood("export", demo, "-o", str(missing)).err
+    assert not missing.parent.exists()

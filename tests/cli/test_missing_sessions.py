@@ -144,3 +144,11 @@ def test_a_session_of_pi_whose_folder_was_renamed_is_changed_where_it_is(
     assert len(moved.read_bytes()) > len(before)
     assert not file.path.exists()
     assert in_view(sapwood, SESSION) == ALL[:3]
+
+
+def test_an_empty_name_does_not_show_the_session_of_this_folder(
+    sapwood: Sapwooder, claude: ClaudeFile
+) -> None:
+    ran = sapwood("show", "")
+    assert ran.code == Exit.FAILED
+    assert not ran.out

@@ -1,11 +1,18 @@
 """What `sapwood run` reads beside its prompt, and which agent it continues."""
 
 import json
+import os
+import sys
+from collections.abc import Generator
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
+from sapwood.cli import console
 from sapwood.cli.console import INPUT_LIMIT
+from sapwood.cli.entry import run
+from sapwood.cli.exit_codes import Exit
 from scripted_model import ScriptedModel
 from tests.cli.calling import Sapwooder
 
@@ -70,3 +77,57 @@ def test_json_has_dollars_iso_times_and_idle_agents(
     assert summary["updated"].endswith("+00:00")
     agent = summary["agent"]
     assert sapwood("export", agent, "--json").out == sapwood("export", agent, "-f", "json").out
+
+
+@pytest.fixture
+def open_pipe(monkeypatch: pytest.MonkeyPatch) -> Generator[int]:
+    """The writing end of a pipe that is stdin and stays open."""
+    reading, writing = os.pipe()
+    with os.fdopen(reading, encoding="utf-8") as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        yield writing
+        os.close(writing)
+
+
+@pytest.mark.parametrize("args", [["-p", "Review"], ["-p", "Review", "--input", "-"], []])
+def test_the_time_limit_holds_while_stdin_is_open(
+    args: list[str],
+    model: ScriptedModel,
+    open_pipe: int,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    os.write(open_pipe, b"some input")
+    assert run(["run", *args, "--timeout", "0.1"]) == Exit.TIMED_OUT
+    assert "stdin was still open after 0.1 seconds. If there is" in capsys.readouterr().err
+    assert not model.requests
+
+
+def test_a_run_says_what_it_waits_for_if_stdin_is_silent(
+    model: ScriptedModel,
+    open_pipe: int,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(console, "_SILENCE_SECONDS", 0.0)
+    assert run(["run", "-p", "Review", "--timeout", "0.2"]) == Exit.TIMED_OUT
+    printed = capsys.readouterr().err
+    assert printed.count("Waiting for the end of stdin. If there is no input, add: <") == 1
+
+
+def test_a_pipe_that_ends_is_read_whole(
+    model: ScriptedModel, open_pipe: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model.replies(["Fine."])
+
+    def write() -> None:
+        for number in range(20_000):
+            os.write(open_pipe, f"{number} ".encode())
+        os.dup2(os.open(os.devnull, os.O_RDONLY), open_pipe)
+
+    writer = Thread(target=write)
+    writer.start()
+    assert run(["run", "-p", "Review", "--timeout", "60"]) == Exit.OK
+    writer.join()
+    assert capsys.readouterr().out == "Fine.\n"
+    assert "0 1 2 3" in asked(model)
+    assert "19998 19999" in asked(model)

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from sapwood.cli.exit_codes import Exit
+from sapwood.cli.output_gate import gated_output
 from sapwood.cli.run.run_output import JsonOutput, RunSummary, TextOutput
 from sapwood.core.content import Text, ToolCall, Usage
 from sapwood.core.events import SYSTEM, Event, Recorded, ReplyAdded, ToolFinished
@@ -28,6 +29,43 @@ def test_streamed_words_are_printed_once(capsys: pytest.CaptureFixture[str]) -> 
         show.delta(AGENT, Delta("text", piece))
     show.event(recorded(text("Forty-two")))
     assert capsys.readouterr().out == "Forty-two\n"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "A👩\u200d💻 می\u200cخواهم",
+        "one\r\ntwo ❤\ufe0f\u200d🔥 3\ufe0f\u20e3",
+        "hidden\u200d\u200d x\ufe0f \u202eback\x1b[31m \ufe0f\u200d",
+        "a\rb\r\r\nc\r",
+    ],
+)
+def test_a_reply_is_printed_alike_wherever_it_is_cut(
+    reply: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def printed(*pieces: str) -> str:
+        with gated_output():
+            show = TextOutput(notes=False)
+            for piece in pieces:
+                show.delta(AGENT, Delta("text", piece))
+            show.event(recorded(text(reply)))
+        return capsys.readouterr().out
+
+    whole = printed(reply)
+    assert all(printed(reply[:at], reply[at:]) == whole for at in range(len(reply) + 1))
+    assert printed(*reply) == whole
+    assert "\r" not in whole
+    assert "\x1b" not in whole
+
+
+def test_joiners_and_line_ends_that_belong_to_the_text_are_printed_as_they_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with gated_output():
+        show = TextOutput(notes=False)
+        for piece in "👩\u200d💻 می\u200cخواهم\r\n❤\ufe0f":
+            show.delta(AGENT, Delta("text", piece))
+    assert capsys.readouterr().out == "👩\u200d💻 می\u200cخواهم\n❤\ufe0f"
 
 
 def test_words_that_another_process_streamed_are_printed_whole(

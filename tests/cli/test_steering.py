@@ -226,3 +226,20 @@ def test_questions_are_listed_and_answered_by_id(sapwood: Sapwooder, database: D
     assert sapwood("answer", "77aa", "no", "port").out == "Answered.\n", "all text is an answer"
     assert "No questions are waiting" in sapwood("answer").out
     assert "There is no question to answer" in sapwood("answer", "5f1c", "yes").err
+
+
+def test_an_empty_id_names_no_question(sapwood: Sapwooder, database: Database) -> None:
+    async def ask(db: Sapwood) -> None:
+        agent = await db.start("asks", model="oak")
+        await agent.run_command("Build it.")
+        await agent.do(AddReply(agent.id, (ToolCall("1", "shell", '{"command": "make"}'),)))
+        question = PermissionQuestion(agent.id, "/project", "shell", "make", "why", "make")
+        shown = msgspec.json.encode(question).decode()
+        await agent.do(AskQuestion(agent.id, "5f1c0a", "shell", "make", shown, "ab12", "1"), SYSTEM)
+
+    database(ask)
+    for words in (["yes"], []):
+        ran = sapwood("answer", "", *words)
+        assert ran.code == Exit.FAILED
+        assert "There is no question to answer" in ran.err
+    assert "sapwood answer 5f1c0a yes" in sapwood("answer").out

@@ -47,6 +47,20 @@ def style_sheets_parsed_once() -> Generator[None]:
         yield
 
 
+@pytest.fixture
+def permission_page_takes_its_time() -> None:
+    """Asked for by a test of the time in which a permission question takes no answer."""
+
+
+@pytest.fixture(autouse=True)
+def permission_page_answers_at_once(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Spares tests the second in which a permission question takes no answer."""
+    if "permission_page_takes_its_time" not in request.fixturenames:
+        monkeypatch.setattr("sapwood.tui.screens.permission_page.READING_SECONDS", 0.0)
+
+
 @pytest.fixture(autouse=True)
 def own_configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file that stands for the configuration of the person."""

@@ -14,6 +14,7 @@ from sapwood.config.config_file import Config, ContextConfig, ScreenConfig
 from sapwood.core.ids import AgentId
 from sapwood.tui.app import SapwoodApp
 from sapwood.tui.conversation_screen import ConversationScreen
+from sapwood.tui.screens.permission_page import PermissionPage
 from sapwood.tui.transcript.widget import Transcript
 from scripted_model import ScriptedModel
 
@@ -23,11 +24,17 @@ MODEL = "claude-sonnet-5-5"
 
 
 class SettledPilot(Pilot[object]):
-    """Presses keys in one burst and waits until they are handled, however slow the machine is."""
+    """Presses keys in one burst and waits until they are handled, however slow the machine is.
+
+    It reads a permission question first, as a person does.
+    """
 
     async def press(self, *keys: str) -> None:
         app = self.app
         assert isinstance(app, SapwoodApp)
+        page = app.screen
+        if isinstance(page, PermissionPage):
+            await until(lambda: page is not app.screen or page.takes_answers)
         for key in keys:
             app.post_message(_key_event(key))
         await app.key_order.handled()

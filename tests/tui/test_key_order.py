@@ -63,7 +63,7 @@ class Screen:
         started = [each.event for each in found if isinstance(each.event, TurnStarted)]
         return ["".join(getattr(part, "text", "") for part in each.prompt) for each in started]
 
-    def edit(self, text: str) -> str:
+    async def edit(self, text: str) -> str:
         """Stands for the editor of the person."""
         self.edited.append(text)
         return f"{text}from an editor"

@@ -2,7 +2,9 @@
 
 import os
 import signal
+import threading
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +15,8 @@ from sapwood.tui.app import THEMES
 from sapwood.tui.find_bar import FindBar
 from sapwood.tui.keys import KEYS, Key
 from sapwood.tui.sidebar import Sidebar
+from sapwood.tui.terminal import edit_text, editor_command
+from scripted_model import ModelRequest
 from tests.tui.conversations import with_tools
 from tests.tui.stage import MODEL, Stage, on_stage, until
 
@@ -184,7 +188,7 @@ def _stop(process: int, number: int) -> None:
     STOPPED.append(process)
 
 
-def _written(text: str) -> str:
+async def _written(text: str) -> str:
     return "written elsewhere"
 
 
@@ -223,12 +227,76 @@ async def test_keys_can_be_others() -> None:
     await connection.close()
 
 
-def test_the_editor_is_the_one_of_the_person() -> None:
-    from sapwood.tui.terminal import edit_text, editor_command
-
+async def test_the_editor_is_the_one_of_the_person() -> None:
     assert editor_command({"EDITOR": "ed -s"}) == ["ed", "-s"]
-    assert edit_text("text", {**os.environ, "VISUAL": "false"}) == "text"
-    assert edit_text("text", {**os.environ, "VISUAL": "sed -i s/text/word/"}) == "word"
+    assert await edit_text("text", {**os.environ, "VISUAL": "false"}) == "text"
+    assert await edit_text("text", {**os.environ, "VISUAL": "sed -i s/text/word/"}) == "word"
+
+
+@pytest.mark.parametrize(
+    "editor", ["no-such-editor", "vi '", "rm", "/dev/null"], ids=["missing", "quote", "rm", "file"]
+)
+async def test_an_editor_that_fails_leaves_the_text_and_says_so(
+    editor: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VISUAL", editor)
+    async with on_stage() as stage:
+        monkeypatch.setattr(stage.app, "suspend", _not_at_all)
+        stage.conversation.composer.put("a long draft")
+        await stage.pilot.press("ctrl+g")
+        await stage.sees("The editor failed: ")
+        assert stage.conversation.composer.text == "a long draft"
+
+
+async def test_a_terminal_that_cannot_be_lent_leaves_the_text_and_says_so() -> None:
+    async with on_stage() as stage:
+        stage.conversation.composer.put("a long draft")
+        await stage.pilot.press("ctrl+g")  # the terminal of a test has no shell
+        await stage.sees("The editor failed: ")
+        assert stage.conversation.composer.text == "a long draft"
+
+
+async def test_an_editor_may_write_another_encoding(tmp_path: Path) -> None:
+    script = tmp_path / "editor"
+    script.write_text("#!/bin/sh\nprintf 'caf\\351' > \"$1\"\n", encoding="utf-8")
+    script.chmod(0o755)
+    assert await edit_text("cafe", {**os.environ, "VISUAL": str(script)}) == "café"
+
+
+async def test_a_turn_runs_on_while_the_editor_is_open_and_ctrl_c_is_for_the_editor(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened, close, script = tmp_path / "opened", tmp_path / "close", tmp_path / "editor"
+    os.mkfifo(close)
+    lines = [
+        "#!/bin/sh",
+        "kill -INT $PPID",
+        f": > {opened}",
+        f"read _ < {close}",
+        'echo new > "$1"',
+    ]
+    script.write_text("\n".join(lines), encoding="utf-8")
+    script.chmod(0o755)
+    monkeypatch.setenv("VISUAL", str(script))
+    is_opened = threading.Event()
+
+    def wait(_: ModelRequest) -> None:
+        is_opened.wait(120)
+
+    async with on_stage() as stage:
+        monkeypatch.setattr(stage.app, "suspend", _not_at_all)
+        stage.server.replies(["In tall trees."])
+        stage.server.script(wait)
+        await stage.type("Where do herons nest?")
+        stage.conversation.composer.put("old")
+        stage.app.post_message(stage.key("ctrl+g"))
+        await until(opened.exists)
+        is_opened.set()
+        timeline = stage.conversation._timeline  # pyright: ignore[reportPrivateUsage]
+        await until(lambda: any(row.kind == "reply" for row in timeline.rows))
+        assert stage.conversation.composer.text == "old"
+        close.write_text("\n", encoding="utf-8")
+        await until(lambda: stage.conversation.composer.text == "new")
 
 
 async def test_a_key_puts_the_command_of_an_offer_into_the_composer() -> None:

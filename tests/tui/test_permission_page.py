@@ -4,6 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from textual import events
 
 from sapwood.core.events import ToolFinished
 from sapwood.tui.screens.permission_page import PermissionPage
@@ -88,20 +89,105 @@ async def test_a_question_goes_when_the_turn_is_interrupted_elsewhere(tmp_path: 
         await stage.sees("interrupted")
 
 
+async def types(stage: Stage, *keys: str) -> None:
+    """Presses keys at once, as somebody who does not look at the screen."""
+    for key in keys:
+        stage.app.post_message(stage.key(key))
+    await stage.app.key_order.handled()
+    await stage.pilot.pause()
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The notices of the page, which an application in a test does not draw."""
+    notices: list[str] = []
+
+    def notify(page: PermissionPage, words: str) -> None:
+        notices.append(words)
+
+    monkeypatch.setattr(PermissionPage, "notify", notify)
+    return notices
+
+
 async def test_a_text_that_is_typed_at_a_question_answers_nothing(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, told: list[str]
 ) -> None:
-    now = [100.0]
-    monkeypatch.setattr("sapwood.tui.screens.permission_page.monotonic", lambda: now[0])
     async with on_stage(folder=str(tmp_path), delay=0.02) as stage:
         await stage.type(WRITE)
         await stage.sees("Allow this?")
-        await stage.pilot.press("slash", *"yany", "enter")
+        await types(stage, "slash", *"yany", "enter")
         assert isinstance(stage.app.screen, PermissionPage)
-        now[0] += 10.0
+        assert len(told) == 1
+        assert "What you type is not sent." in told[0]
         await stage.pilot.press("n")
         await stage.sees("Done.")
         assert not (tmp_path / "a.txt").exists()
+        assert stage.conversation.composer.text == "/yany"
+
+
+@pytest.mark.usefixtures("permission_page_takes_its_time")
+@pytest.mark.parametrize("text", ["add a test", "yes", "please"])
+async def test_a_message_begun_as_a_question_opens_answers_nothing_and_is_kept(
+    text: str, tmp_path: Path
+) -> None:
+    async with on_stage(folder=str(tmp_path), delay=0.02) as stage:
+        await stage.type(WRITE)
+        await stage.sees("Allow this?")
+        await types(stage, *text, "enter")
+        assert isinstance(stage.app.screen, PermissionPage)
+        assert stage.conversation.composer.text == text
+        assert not (tmp_path / "a.txt").exists()
+        await stage.pilot.press("y")
+        await stage.sees("Done.")
+        assert (tmp_path / "a.txt").exists()
+
+
+@pytest.mark.usefixtures("permission_page_takes_its_time")
+async def test_a_key_typed_before_the_question_was_shown_answers_nothing_when_it_arrives(
+    tmp_path: Path,
+) -> None:
+    async with on_stage(folder=str(tmp_path)) as stage:
+        late = stage.key("y")
+        await stage.type(WRITE)
+        await stage.sees("Allow this?")
+        page = stage.app.screen
+        assert isinstance(page, PermissionPage)
+        await until(lambda: page.takes_answers)
+        stage.app.post_message(late)
+        await stage.app.key_order.handled()
+        assert stage.app.screen is page
+        assert stage.conversation.composer.text == "y"
+        await stage.pilot.press("n")
+        await stage.sees("Done.")
+
+
+async def test_enter_answers_nothing_while_a_message_is_in_the_composer(
+    tmp_path: Path, told: list[str]
+) -> None:
+    async with on_stage(folder=str(tmp_path)) as stage:
+        await stage.type(TWICE)
+        stage.conversation.composer.put("and then ")
+        await stage.sees("Allow this?")
+        await stage.pilot.press("enter")
+        assert "or ↓ and enter" in told[-1]
+        assert not (tmp_path / "a.txt").exists()
+        await stage.pilot.press("down", "enter")
+        await stage.sees("+two")
+        await stage.pilot.press("n")
+        await stage.sees("Done.")
+        assert (tmp_path / "a.txt").read_text(encoding="utf-8") == "one\n"
+        assert stage.conversation.composer.text == "and then "
+
+
+async def test_a_paste_at_a_question_is_kept_in_the_composer(tmp_path: Path) -> None:
+    async with on_stage(folder=str(tmp_path)) as stage:
+        await stage.type(WRITE)
+        await stage.sees("Allow this?")
+        stage.app.post_message(events.Paste("\n".join("abcdefghijkl")))
+        composer = stage.conversation.composer
+        await until(lambda: composer.text == "[paste 1: 12 lines · tab opens]")
+        await stage.pilot.press("n")
+        await stage.sees("Done.")
 
 
 @pytest.mark.night

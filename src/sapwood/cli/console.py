@@ -1,17 +1,24 @@
 """The standard streams: lines on stdout, text from stdin, a progress bar on stderr."""
 
+import errno
 import os
 import sys
 import time
 from collections.abc import Iterable
+from math import inf
 from types import TracebackType
 
 import click
 
+from sapwood.cli.exit_codes import Exit
 from sapwood.cli.output_gate import ungated
 
 INPUT_LIMIT = 1_000_000
 """The most bytes that are read from stdin beside a prompt."""
+
+_PIECE = 65_536
+_SILENCE_SECONDS = 1.0
+_NO_INPUT = "If there is no input, add: < /dev/null"
 
 _NARROWEST = 24
 _BAR_WIDTH = 24
@@ -39,7 +46,7 @@ def confirmed(question: str) -> bool:
 def columns() -> int:
     """Returns the width of the terminal, like `shutil`, whose import takes longer than this."""
     given = os.environ.get("COLUMNS", "")
-    if given.isdigit() and int(given):
+    if given.isdecimal() and int(given):
         return max(_NARROWEST, int(given))
     try:
         return max(_NARROWEST, os.get_terminal_size(sys.stdout.fileno()).columns)
@@ -53,18 +60,61 @@ def print_lines(lines: Iterable[str]) -> None:
         click.echo(line)
 
 
-def piped_text() -> str | None:
-    """Reads all of stdin. Returns None if stdin is a terminal or closed."""
+class InputOpen(click.ClickException):
+    """Stdin did not end within the time limit of the command."""
+
+    exit_code = Exit.TIMED_OUT
+
+
+def _read(seconds: float | None, limit: float = inf) -> bytes:
+    """Reads stdin to its end, or at least to a limit. Says so if nothing comes for a second.
+
+    Raises `InputOpen` if it has not ended after `seconds`, if given.
+    """
+    try:
+        handle = sys.stdin.fileno()
+    except (OSError, ValueError):  # a stdin without a file, as in tests
+        handle = -1
+    if handle < 0 or os.name == "nt":  # pipes of Windows cannot be waited for
+        return sys.stdin.buffer.read(-1 if limit == inf else int(limit))
+
+    from select import select
+
+    ends_at = inf if seconds is None else time.monotonic() + seconds
+    told_at = time.monotonic() + _SILENCE_SECONDS
+    read = bytearray()
+    while len(read) < limit:
+        if read:
+            told_at = inf
+        left = min(ends_at, told_at) - time.monotonic()
+        if select([handle], [], [], None if left == inf else max(0.0, left))[0]:
+            piece = os.read(handle, _PIECE)
+            if not piece:
+                break
+            read += piece
+        elif time.monotonic() >= ends_at:
+            raise InputOpen(f"stdin was still open after {seconds:g} seconds. {_NO_INPUT}")
+        else:
+            told_at = inf
+            click.echo(f"Waiting for the end of stdin. {_NO_INPUT}", err=True)
+    return bytes(read)
+
+
+def piped_text(seconds: float | None = None) -> str | None:
+    """Reads all of stdin. Returns None if stdin is a terminal or closed.
+
+    Raises `InputOpen` if it has not ended after `seconds`, if given.
+    """
     if sys.stdin is None or sys.stdin.closed or sys.stdin.isatty():
         return None
-    return sys.stdin.buffer.read().decode("utf-8", "replace")
+    return _read(seconds).decode("utf-8", "replace")
 
 
-def given_text() -> str:
+def given_text(seconds: float | None = None) -> str:
     """Reads what a pipe or a file on stdin gives beside a prompt, up to a limit.
 
     Reads nothing from a terminal, a device or a closed stdin. Says so on stderr and at the end of
-    the text if it is cut.
+    the text if it is cut. Raises `InputOpen` if it has not ended after `seconds`, if given.
     """
     import stat
 
@@ -76,7 +126,7 @@ def given_text() -> str:
         mode = stat.S_IFIFO if not sys.stdin.isatty() else 0
     if not (stat.S_ISFIFO(mode) or stat.S_ISREG(mode) or stat.S_ISSOCK(mode)):
         return ""
-    read = sys.stdin.buffer.read(INPUT_LIMIT + 1)
+    read = _read(seconds, INPUT_LIMIT + 1)
     text = read[:INPUT_LIMIT].decode("utf-8", "replace").strip("\n")
     if len(read) <= INPUT_LIMIT:
         return text
@@ -85,16 +135,37 @@ def given_text() -> str:
     return f"{text}\n[{cut}]"
 
 
-def file_text(source: str) -> str:
-    """Reads a file, or stdin if it is named `-`. Raises `click.UsageError`."""
+def file_text(source: str, seconds: float | None = None) -> str:
+    """Reads a file, or stdin if it is named `-`. Raises `click.UsageError`.
+
+    Raises `InputOpen` if stdin has not ended after `seconds`, if given.
+    """
     from pathlib import Path
 
     if source == "-":
-        return piped_text() or ""
+        return piped_text(seconds) or ""
     try:
         return Path(source).expanduser().read_bytes().decode("utf-8", "replace")
     except OSError as error:
         raise click.UsageError(f"'{source}' cannot be read: {error.strerror}.") from error
+
+
+def write_output(name: str, text: str) -> None:
+    """Writes a file in one step, new ones for their owner alone; a device or pipe gets the text.
+
+    Raises `OSError` and leaves the old file as it was if the new one cannot be written.
+    """
+    from pathlib import Path
+
+    from sapwood.private_files import replace_file
+
+    path = Path(name).expanduser()
+    if path.exists() and not path.is_file():
+        path.write_text(text, encoding="utf-8")
+    elif not path.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
+    else:  # the file of somebody who shared it stays shared
+        replace_file(path, text, mode=0o644 if path.exists() else 0o600)
 
 
 class Progress:

@@ -12,9 +12,12 @@ from sapwood.cli.invocation import Invocation
 from sapwood.cli.output_gate import gated_output, styled
 from sapwood.cli.root import OutputClosed, root
 
+_STDERR = 2
+
 
 def run(args: Sequence[str]) -> int:
     """Runs `sapwood` and returns the exit code. Never raises."""
+    _open_missing_streams()
     _replace_unprintable()
     with gated_output():
         return _run(args)
@@ -52,6 +55,19 @@ def _print_error(error: Exception, invocation: Invocation) -> int:
         mark = styled("Error:", fg="red")
         click.echo(f"{mark} {message}", err=True, color=invocation.colour())
     return code
+
+
+def _open_missing_streams() -> None:
+    """Sends output to nowhere where a stream was closed, as by `>&-`.
+
+    Otherwise the next file that is opened would take the stream's number, and its output.
+    """
+    while (handle := os.open(os.devnull, os.O_RDWR)) <= _STDERR:
+        pass
+    os.close(handle)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
 
 
 def _replace_unprintable() -> None:

@@ -111,10 +111,29 @@ def error_message(error: Exception, invocation: "Invocation") -> tuple[str, Exit
             if full := _disk_full(invocation):
                 return full, Exit.DATABASE
             return "The disk is full. Free some space and try again.", Exit.FAILED
+        case FileNotFoundError() if _folder_is_gone():
+            return (
+                "This folder no longer exists. Change to another one and try again.",
+                Exit.FAILED,
+            )
+        case RuntimeError() if "home directory" in str(error):
+            return (
+                "A path starts with ~ and a name that is no user of this machine. Write the whole "
+                "path.",
+                Exit.USAGE,
+            )
         case OSError(filename=str(name), strerror=str(why)):
             return f"{name}: {why}.", Exit.FAILED
         case _:
             return _defect(error, invocation), Exit.FAILED
+
+
+def _folder_is_gone() -> bool:
+    try:
+        Path.cwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def exit_code_for(kind: str | None) -> Exit:

@@ -39,9 +39,11 @@ class _GatedStream:
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream
+        self._written = ""
 
     def write(self, text: str) -> int:
-        return self.stream.write(_gated(text))
+        gated, self._written = _gated(text, self._written)
+        return self.stream.write(gated)
 
     def writelines(self, lines: list[str]) -> None:
         for line in lines:
@@ -73,11 +75,15 @@ def _own_sequence() -> re.Pattern[str]:
     return re.compile(rf"(\x1b\[){_OWN};([0-9;]*m)")
 
 
-def _gated(text: str) -> str:
+def _gated(text: str, before: str) -> tuple[str, str]:
+    """The text to write after `before`, and the last character of both."""
     from sapwood.display.text import readable
 
-    before, *found = _own_sequence().split(text)
-    parts = [readable(before)]
-    for at in range(0, len(found), 3):
-        parts += [found[at], found[at + 1], readable(found[at + 2])]
-    return "".join(parts)
+    parts: list[str] = []
+    for at, each in enumerate(_own_sequence().split(text)):
+        if at % 3:  # a half of one of our own sequences
+            parts.append(each)
+        else:
+            parts.append(readable(each, before))
+            before = each[-1:] or before
+    return "".join(parts), before

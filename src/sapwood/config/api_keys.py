@@ -90,7 +90,7 @@ def _first_set(variables: tuple[str, ...], environ: Mapping[str, str]) -> str | 
 def _read(file: Path) -> dict[str, str]:
     try:
         mode = file.stat().st_mode
-        text = file.read_text(encoding="utf-8")
+        text = file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         return {}
     except UnicodeDecodeError as error:

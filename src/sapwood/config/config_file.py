@@ -594,7 +594,7 @@ def read_config(environ: Mapping[str, str] = os.environ) -> str:
     """The text of the file, empty if it does not exist. Raises `ConfigError`."""
     file = config_file(environ)
     try:
-        return file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8-sig")
     except FileNotFoundError:
         return ""
     except UnicodeDecodeError as error:

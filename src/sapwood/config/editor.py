@@ -3,7 +3,7 @@
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -124,10 +124,17 @@ def get_setting(name: str, environ: Mapping[str, str] = os.environ) -> Setting:
     return Setting(name, cast("dict[str, object]", found), str(config_file(environ)))
 
 
-def set_setting(name: str, typed: str, environ: Mapping[str, str] = os.environ) -> Setting:
+def set_setting(
+    name: str,
+    typed: str,
+    environ: Mapping[str, str] = os.environ,
+    *,
+    check: Callable[[Config], None] | None = None,
+) -> Setting:
     """Writes a value into the file: as TOML if that fits the setting, else as text.
 
-    Raises `ConfigError` and changes nothing if the value does not fit.
+    Raises `ConfigError` and changes nothing if the value does not fit. `check` gets the changed
+    configuration, and may raise an error of its own before it is written.
     """
     file, text = config_file(environ), read_config(environ)
     path = setting_path(name)
@@ -145,6 +152,8 @@ def set_setting(name: str, typed: str, environ: Mapping[str, str] = os.environ) 
             problem = problem or str(error.__cause__ or error)
         else:
             _require_server_names(before, changed)
+            if check is not None:
+                check(changed)
             write_config_file(file, edited, mode=_mode(edited))
             return Setting(name, value, str(file))
     setting = next(each for each in known_settings() if each.path_in(name))

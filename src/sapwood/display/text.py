@@ -179,15 +179,25 @@ def visible(text: str) -> str:
     return _EXACT.sub(_signs, text)
 
 
-def readable(text: str) -> str:
+def readable(text: str, before: str = "") -> str:
     """Shows control, bidirectional and zero-width characters: for conversations and messages.
 
     Emoji, icons and wide spaces stay as they are, and Windows' line ends become line breaks.
+    `before` is what was printed just before a text that is printed in pieces: a joiner belongs to
+    the character in front of it.
 
     >>> readable("one\\r\\ntwo\\x07 \\u200b❤\\ufe0f")
     'one\\ntwo␇ \\\\u200b❤️'
+    >>> readable("\\ufe0f"), readable("\\ufe0f", "❤")
+    ('\\\\ufe0f', '️')
     """
-    return _READING.sub(_signs, text.replace("\r\n", "\n"))
+    last = before[-1:]
+
+    def signs(found: re.Match[str]) -> str:
+        printed = max(0, len(last) - found.start())
+        return found[0][:printed] + "".join(map(_sign, found[0][printed:]))
+
+    return _READING.sub(signs, last + text.replace("\r\n", "\n"))[len(last) :]
 
 
 def one_sign_each(text: str) -> str:

@@ -1,12 +1,15 @@
 """The text field for messages, with its list of completions and the history of sent messages."""
 
 import os
+import re
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.content import Content
+from textual.document._document import EditResult
+from textual.document._edit import Edit
 from textual.message import Message
 from textual.widgets import OptionList, TextArea
 from textual.widgets.option_list import Option
@@ -24,6 +27,8 @@ _SHOWN_LINES = 10
 class SentHistory:
     """The messages that were sent, oldest first, with a place in them for the arrow keys.
 
+    What was typed and not sent is kept among them when something takes its place.
+
     >>> history = SentHistory(["one", "two"])
     >>> history.back("draft"), history.back("two"), history.forward("one"), history.forward("two")
     ('two', 'one', 'two', 'draft')
@@ -36,21 +41,39 @@ class SentHistory:
 
     def begin(self, sent: list[str]) -> None:
         """Starts with the messages of another conversation, followed by those sent before."""
+        self._keep_draft()
         self._sent = [*sent, *(text for text in self._sent if text not in sent)][-_KEPT:]
         self._place = len(self._sent)
 
     def add(self, text: str) -> None:
         """Adds a sent message."""
+        self._keep_draft()
         if text.strip() and self._sent[-1:] != [text]:
             self._sent = [*self._sent, text][-_KEPT:]
         self._place = len(self._sent)
+
+    def keep(self, text: str) -> None:
+        """Adds a text that something else replaces, unless it is among the messages."""
+        if text not in self._sent:
+            self.add(text)
+
+    def _keep_draft(self) -> None:
+        """Ends a walk through the messages; the draft at which it began becomes one of them."""
+        if self._place < len(self._sent) and self._draft.strip():
+            self._sent = [*self._sent, self._draft]
+
+    def _keep_shown(self, shown: str) -> None:
+        """Keeps the shown text before another one is shown: as the draft, or if it was changed."""
+        if self._place == len(self._sent):
+            self._draft = shown
+        elif shown.strip() and shown not in self._sent:
+            self._sent = [*self._sent, shown]
 
     def back(self, shown: str) -> str | None:
         """The message before the shown one; the draft is kept. None at the beginning."""
         if self._place == 0:
             return None
-        if self._place == len(self._sent):
-            self._draft = shown
+        self._keep_shown(shown)
         self._place -= 1
         return self._sent[self._place]
 
@@ -58,6 +81,7 @@ class SentHistory:
         """The message after the shown one, and the draft after the last. None at the end."""
         if self._place >= len(self._sent):
             return None
+        self._keep_shown(shown)
         self._place += 1
         return self._draft if self._place == len(self._sent) else self._sent[self._place]
 
@@ -104,6 +128,14 @@ class FoldedPastes:
             text = text.replace(pasted, chip)
         return text
 
+    def chip_around(self, line: str, column: int) -> tuple[int, int]:
+        """The columns of the chip that this place is inside of; the place itself if in none."""
+        for chip in self._texts:
+            for found in re.finditer(re.escape(chip), line):
+                if found.start() < column < found.end():
+                    return found.span()
+        return column, column
+
     def chip_before(self, line: str) -> str:
         """The chip at the end of a line; empty if there is none."""
         return next((chip for chip in self._texts if line.endswith(chip)), "")
@@ -112,7 +144,8 @@ class FoldedPastes:
 class Composer(TextArea):
     """A field of several lines. Enter sends; a pasted text of several lines does not.
 
-    A paste of more than ten lines is a chip: tab behind it opens it, and backspace removes it.
+    A paste of more than ten lines is a chip: tab behind it opens it, and backspace removes it. No
+    edit breaks it.
 
     Shift+enter, alt+enter, ctrl+j, and enter after a backslash make a new line. A picture that is
     dropped on the terminal is written as `@path`.
@@ -191,12 +224,14 @@ class Composer(TextArea):
             self._replace_via_keyboard(written, *self.selection)
 
     async def _on_paste(self, event: events.Paste) -> None:
+        event.prevent_default()
+        self.paste(event.text)
+
+    def paste(self, text: str) -> None:
+        """Writes a text at the cursor, in place of what is selected. A long one is a chip."""
         self._write_burst()
-        pasted = event.text.replace("\r\n", "\n").replace("\r", "\n")
-        written = dropped_files(event.text) or self.pastes.fold(pasted)
-        if written != pasted:
-            event.prevent_default()
-            self.insert(written)
+        pasted = text.replace("\r\n", "\n").replace("\r", "\n")
+        self._replace_via_keyboard(dropped_files(text) or self.pastes.fold(pasted), *self.selection)
 
     def _handled(self, key: str) -> bool:
         if key in ("tab", "backspace") and self._change_chip(opens=key == "tab"):
@@ -220,6 +255,18 @@ class Composer(TextArea):
         else:
             return False
         return True
+
+    def edit(self, edit: Edit) -> EditResult:
+        """Makes an edit. One that would break a chip takes all of it, or comes behind it."""
+        (row, column), (last_row, last_column) = edit.top, edit.bottom
+        begin, _ = self.pastes.chip_around(self.document.get_line(row), column)
+        _, end = self.pastes.chip_around(self.document.get_line(last_row), last_column)
+        if (begin, end) == (column, last_column):
+            return super().edit(edit)
+        begin = end if edit.top == edit.bottom else begin
+        return super().edit(
+            Edit(edit.text, (row, begin), (last_row, end), edit.maintain_selection_offset)
+        )
 
     def _change_chip(self, *, opens: bool) -> bool:
         """Opens or removes the chip before the cursor; returns false if there is none."""
@@ -246,13 +293,15 @@ class Composer(TextArea):
         self._replace_with(self.sent.back(self.message))
 
     def put(self, text: str) -> None:
-        """Replaces the text of the field. Pastes in it are chips again."""
+        """Replaces the text of the field, which `up` brings back. Pastes in it are chips again."""
+        if self.message != text:
+            self.sent.keep(self.message)
         self._replace_with(text)
 
     def forget(self, text: str) -> None:
         """Removes a text that was sent, and keeps what was typed after it."""
         if self.message.startswith(text):
-            self.put(self.message[len(text) :])
+            self._replace_with(self.message[len(text) :])
 
     def show_files(self, folder: str = "") -> None:
         """Names the files that the text sends, or where it runs, in the upper line of the frame.

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import ClassVar
 
 from textual import on, work
+from textual.app import SuspendNotSupported
 from textual.binding import BindingType
 from textual.widgets import TextArea
 
@@ -37,7 +38,7 @@ from sapwood.tui.key_order import COMMAND, PROMPT
 from sapwood.tui.keys import bindings
 from sapwood.tui.pages import Pages
 from sapwood.tui.sidebar import Sidebar
-from sapwood.tui.terminal import copy_text, edit_text
+from sapwood.tui.terminal import copy_text, edit_text, lent_terminal
 from sapwood.tui.transcript.widget import Transcript
 from sapwood.workspace.permissions.permission_gate import Deny, PermissionAnswer, PermissionQuestion
 from sapwood.workspace.permissions.permission_rules import next_mode
@@ -91,6 +92,7 @@ class ConversationScreen(ConversationView):
         self._asking: dict[str, asyncio.Task[None]] = {}
         self._pressed: dict[str, float] = {}
         self._interrupting = False
+        self._at_editor = asyncio.Lock()
         self._typed_at = -_PAUSE
         self.last_typed: Callable[[], float] = time.monotonic
 
@@ -138,15 +140,20 @@ class ConversationScreen(ConversationView):
         steps = _steps(text, self._known)
         if changes_model(steps):
             self.stop_waiting()  # the limit is that of the model before
-        with self._busy(_activity_of(steps)):
-            taken = await self.controller.submit(text)
+        sent, is_back, taken = self.composer.sent, False, False
+        try:
+            with self._busy(_activity_of(steps)):
+                taken = await self.controller.submit(text)
+            is_back = not taken and self.composer.message in ("", text)
+        finally:  # also if it was stopped
+            if not is_back:
+                sent.add(text)
         if not taken and any(is_shell(step) for step in steps):  # it was not started
             self._streaming.run_shell("", b"")
         if taken:
-            self.composer.sent.add(text)
             self.composer.forget(text)
             self._tell_missing_files(steps)
-        elif self.composer.message in ("", text):
+        elif is_back:
             self._refused_text = self.controller.again or text
             self.composer.put(self._refused_text)
             if text.startswith(("/", "!")):  # what is typed next replaces a command
@@ -315,7 +322,11 @@ class ConversationScreen(ConversationView):
             self.pages.ask_for_model()
 
     async def _typing_paused(self) -> None:
-        while (still := self._typed_at + _PAUSE - time.monotonic()) > 0:  # noqa: ASYNC110
+        while True:
+            async with self._at_editor:  # who writes in an editor types, too
+                still = self._typed_at + _PAUSE - time.monotonic()
+            if still <= 0:
+                return
             await asyncio.sleep(still)
 
     def show_questions(self) -> None:
@@ -502,11 +513,20 @@ class ConversationScreen(ConversationView):
         """Opens the find bar."""
         self.query_one(FindBar).open(self.controller.agent)
 
-    def action_editor(self) -> None:
-        """Opens the text of the composer in the person's editor."""
-        with self.application.suspend():
-            text = edit_text(self.composer.message)
-        self.composer.put(text)
+    @work(group=COMMAND)
+    async def action_editor(self) -> None:
+        """Opens the text of the composer in the person's editor. Turns run on meanwhile."""
+        async with self._at_editor:
+            try:
+                with lent_terminal(self.application):
+                    text = await edit_text(self.composer.message)
+            except (OSError, ValueError, SuspendNotSupported) as error:
+                self.show_refusal(
+                    f"The editor failed: {error}. The text is unchanged. To use another editor, "
+                    "set VISUAL or EDITOR."
+                )
+            else:
+                self.composer.put(text)
 
     def action_read(self) -> None:
         """Moves the focus between transcript and composer."""

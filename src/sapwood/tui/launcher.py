@@ -59,7 +59,8 @@ async def open_screen(
         agent = await find(connection, typed)
     else:
         agent = await last_conversation(connection, None if is_remote else folder, model)
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    streams = (sys.stdin, sys.stdout, sys.stderr)  # it draws on the last one
+    if not all(stream is not None and stream.isatty() for stream in streams):
         raise SapwoodError(
             'The screen needs a terminal. Without one, type: sapwood run -p "PROMPT"'
         )

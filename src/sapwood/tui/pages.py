@@ -239,7 +239,7 @@ class Pages:
 
         is_shown = question.agent == self._host.controller.agent
         name = summary.name if summary and summary.name else str(question.agent)
-        page = PermissionPage(question, "" if is_shown else name)
+        page = PermissionPage(question, "" if is_shown else name, self._host.composer)
         app.call_later(app.push_screen, page, answer)
         try:
             return await answered

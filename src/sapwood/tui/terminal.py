@@ -6,9 +6,11 @@ Widgets show their texts by `sapwood.display`, which explains such characters. T
 last step before the terminal, for every line of every widget.
 """
 
+import asyncio
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -130,13 +132,51 @@ def editor_command(environ: Mapping[str, str] = os.environ) -> list[str]:
     return shlex.split(environ.get("VISUAL") or environ.get("EDITOR") or "vi")
 
 
-def edit_text(text: str, environ: Mapping[str, str] = os.environ) -> str:
-    """Opens a text in the editor; returns the edited text, or the old one if the editor failed."""
+async def edit_text(text: str, environ: Mapping[str, str] = os.environ) -> str:
+    """Opens a text in the editor; returns the edited text, or the old one if the editor failed.
+
+    Raises `OSError` or `ValueError` if the editor cannot be started or its file cannot be used.
+    """
     with tempfile.TemporaryDirectory(prefix="sapwood-") as folder:
         file = Path(folder) / "message.md"
         file.write_text(text, encoding="utf-8")
-        done = subprocess.run([*editor_command(environ), str(file)], check=False)
-        return file.read_text(encoding="utf-8").rstrip("\n") if done.returncode == 0 else text
+        process = await asyncio.create_subprocess_exec(*editor_command(environ), str(file))
+        try:
+            code = await process.wait()
+        finally:
+            if process.returncode is None:
+                process.terminate()
+        return _written(file.read_bytes()).rstrip("\n") if code == 0 else text
+
+
+def _written(data: bytes) -> str:
+    """The text that an editor wrote: not all of them write UTF-8."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("latin-1")
+
+
+@contextmanager
+def lent_terminal(app: App[object]) -> Generator[None]:
+    """Lends the terminal to another program for the block; all that needs no terminal runs on.
+
+    Ctrl+c is meant for that program. Raises `SuspendNotSupported` if the terminal cannot be lent.
+    """
+    failure: Exception | None = None
+    with app.batch_update(), app.suspend():
+        before = signal.signal(signal.SIGINT, _ignore)  # a program would inherit SIG_IGN
+        try:
+            yield
+        except Exception as error:  # Textual resumes only after a block that ended
+            failure = error
+        finally:
+            signal.signal(signal.SIGINT, before or signal.SIG_DFL)
+    if failure is not None:
+        raise failure
+
+
+def _ignore(*_: object) -> None: ...
 
 
 class ControlFilter(LineFilter):

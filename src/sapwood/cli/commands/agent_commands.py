@@ -119,7 +119,7 @@ def _chosen_question(waiting: "list[PostedQuestion]", typed: str) -> "PostedQues
     from sapwood.core.errors import RefusedError, SapwoodError
     from sapwood.core.refusals import NoQuestion
 
-    found = [posted for posted in waiting if posted.id.startswith(typed)]
+    found = [posted for posted in waiting if typed and posted.id.startswith(typed)]
     if not found:
         raise RefusedError(NoQuestion())
     if len(found) > 1:

@@ -1,12 +1,15 @@
 """`sapwood config`: shows and changes the configuration."""
 
-from typing import cast
+from typing import TYPE_CHECKING
 
 import click
 
 from sapwood.cli.command import Command, group, json_option
 from sapwood.cli.invocation import Invocation
 from sapwood.cli.name_completion import SETTING
+
+if TYPE_CHECKING:
+    from sapwood.config.config_file import Config
 
 
 @group(
@@ -89,9 +92,7 @@ def set_(name: str, value: str, project: bool) -> None:
         return
     if name == "database" and value != ":memory:" and "://" not in value:
         value = str(Path(value).expanduser().absolute())
-    if name == "permissions":
-        _require_rules(value)
-    setting = set_setting(name, value)
+    setting = set_setting(name, value, check=_require_rules if name == "permissions" else None)
     click.echo(f"{name} = {without_secrets(setting).typed}  ({setting.origin})")
     if name.startswith("compaction."):
         _tell_programs()
@@ -205,19 +206,11 @@ def path() -> None:
     click.echo(config_file())
 
 
-def _require_rules(value: str) -> None:
-    """Raises `RuleError` for a list with a line that is no permission rule."""
-    import tomllib
-
+def _require_rules(changed: "Config") -> None:
+    """Raises `RuleError` for a line that is no permission rule."""
     from sapwood.app.assembly import require_rules
-    from sapwood.config.toml_edit import parse_toml
 
-    try:
-        lines = parse_toml(f"lines = {value}")["lines"]
-    except tomllib.TOMLDecodeError:
-        return  # the editor says what is wrong with it
-    if isinstance(lines, list):
-        require_rules(str(line) for line in cast("list[object]", lines))
+    require_rules(changed.permissions)
 
 
 def _list(invocation: Invocation, as_json: bool) -> None:

@@ -5,13 +5,13 @@ Pages that plug-ins add, by entry points of the group `sapwood.pages`.
 A page is a document that shows one conversation. `sapwood export --format NAME` writes it.
 """
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 import click
 
 from sapwood.cli.command import command as subcommand
 from sapwood.cli.command import json_option
+from sapwood.cli.console import write_output
 from sapwood.cli.invocation import Invocation
 from sapwood.cli.name_completion import AGENT
 from sapwood.conversation.call import OpenSpace
@@ -68,7 +68,7 @@ def command(
     if output is None:
         click.echo(text, nl=False)
     else:
-        Path(output).expanduser().write_text(text, encoding="utf-8")
+        write_output(output, text)
         click.echo(f"Wrote {output}.", err=True)
 
 

@@ -91,8 +91,9 @@ async def _find(invocation: Invocation, connection: "Connection", typed: str) ->
     try:
         return await find(connection, typed)
     except RefusedError as error:
-        if connection.server is not None or not isinstance(error.refusal, UnknownAgent):
-            raise
+        is_unknown = isinstance(error.refusal, UnknownAgent)
+        if connection.server is not None or not (typed and is_unknown):
+            raise  # nothing typed would mean the session of this folder
         sessions = SessionFinder(Path.cwd(), invocation.config, connect)
         try:
             target = await sessions.find(typed)

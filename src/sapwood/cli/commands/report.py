@@ -136,12 +136,11 @@ def _nothing_found(selection: "Selection") -> str:
 
 def _write_page(file: str, report: "Report") -> None:
     """Writes the page. Raises `click.UsageError` if the file cannot be written."""
-    from pathlib import Path
-
+    from sapwood.cli.console import write_output
     from sapwood.report.page import report_page
 
     try:
-        Path(file).expanduser().write_text(report_page(report), "utf-8")
+        write_output(file, report_page(report))
     except OSError as error:
         raise click.UsageError(f"'{file}' cannot be written: {error.strerror}.") from error
     click.echo(f"Wrote {file}. The page loads nothing from the network.", err=True)

@@ -1,5 +1,6 @@
 """`sapwood run`: asks a model, or runs a script."""
 
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import click
@@ -116,10 +117,12 @@ def command(
         raise click.UsageError("--continue cannot be combined with --agent or --new.")
     from sapwood.cli.run.conversation_run import RunOptions
 
+    began = monotonic()
+    script = _script(prompt, source, timeout)
+    waited = monotonic() - began
     options = RunOptions(
-        agent, new, continue_newest, model, system, cap, allow, timeout, permission_mode
+        agent, new, continue_newest, model, system, cap, allow, timeout, permission_mode, waited
     )
-    script = _script(prompt, source)
     if files:
         script = _with_files(script, files)
     if script is None and (new or not (agent or continue_newest)):
@@ -127,18 +130,18 @@ def command(
     return invocation.run(lambda: _run(invocation, options, script, as_json))
 
 
-def _script(prompt: str | None, source: str | None) -> "Script | None":
+def _script(prompt: str | None, source: str | None, timeout: float | None) -> "Script | None":
     """Returns the script to run; None if there is no text."""
     from sapwood.cli.console import file_text, given_text, piped_text
     from sapwood.conversation.script import TextStep, parse
     from sapwood.core.errors import accepted
 
-    submission = prompt if prompt is not None or source is not None else piped_text()
+    submission = prompt if prompt is not None or source is not None else piped_text(timeout)
     script = accepted(parse(submission or ""))
     if source is not None:
-        text = file_text(source).strip("\n")
+        text = file_text(source, timeout).strip("\n")
     else:
-        text = given_text() if prompt is not None else ""
+        text = given_text(timeout) if prompt is not None else ""
     if text:
         # The file is text only: it must not be able to run commands.
         if script and isinstance(last := script[-1], TextStep) and not last.goal:

@@ -28,7 +28,7 @@ from sapwood.core.settings import PermissionMode, SettingsChange
 
 
 class RunOptions(Struct, frozen=True):
-    """The options of `sapwood run`."""
+    """The options of `sapwood run`. Of its `seconds`, it `waited` so many for stdin."""
 
     agent: str | None = None
     new: bool = False
@@ -39,6 +39,7 @@ class RunOptions(Struct, frozen=True):
     allow: tuple[str, ...] = ()
     seconds: float | None = None
     permission_mode: PermissionMode | None = None
+    waited: float = 0.0
 
 
 async def run_conversation(
@@ -87,7 +88,7 @@ async def run_conversation(
     try:
         await runner.start()
         if options.seconds is not None:
-            stop.request_after(options.seconds)
+            stop.request_after(options.seconds, options.waited)
         result = await _play(player, script)
     finally:
         await runner.close()

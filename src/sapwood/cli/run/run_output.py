@@ -17,7 +17,7 @@ from sapwood.core.model_calls import Delta
 from sapwood.core.plural import counted
 from sapwood.core.view.frames import how_it_was_cut
 from sapwood.display.quantities import usage_line
-from sapwood.display.text import cut, plain, wrapped
+from sapwood.display.text import cut, plain, readable, wrapped
 
 _EXCERPT = 400
 
@@ -66,6 +66,8 @@ class TextOutput:
         self._notes = notes
         self._streamed = ""
         self._at_start = True
+        self._written = ""
+        self._held = ""
 
     def delta(self, agent: AgentId, delta: Delta) -> None:
         if delta.kind == "text":
@@ -127,15 +129,25 @@ class TextOutput:
                 self._write_note(cut(f"→ {part.name} {part.args}", columns()))
 
     def _write(self, text: str) -> None:
-        if shown := plain(text):
+        """Prints a piece of a reply as it would be in the whole, wherever the reply was cut."""
+        text = self._held + text
+        self._held = "\r" if text.endswith("\r") else ""  # the first half of a line end?
+        self._print(text.removesuffix("\r"))
+
+    def _print(self, text: str) -> None:
+        if shown := readable(text, self._written):
             click.echo(shown, nl=False)
             sys.stdout.flush()
             self._at_start = shown.endswith("\n")
+            self._written = text[-1:]
 
     def _new_line(self) -> None:
+        held, self._held = self._held, ""
+        self._print(held)
         if not self._at_start:
             click.echo()
             self._at_start = True
+        self._written = ""
 
     def _write_note(self, words: str) -> None:
         if self._notes:

@@ -27,11 +27,11 @@ class StopRequest:
             self.code, self.reason = code, reason
             self._requested.set()
 
-    def request_after(self, seconds: float) -> None:
-        """Requests the stop after so many seconds."""
+    def request_after(self, seconds: float, passed: float = 0.0) -> None:
+        """Requests the stop after so many seconds, of which some have passed."""
         loop = asyncio.get_running_loop()
         self._timer = loop.call_later(
-            seconds, self.request, Exit.TIMED_OUT, f"after {seconds:g} seconds"
+            max(0.0, seconds - passed), self.request, Exit.TIMED_OUT, f"after {seconds:g} seconds"
         )
 
     def cancel_timer(self) -> None:

@@ -1,6 +1,7 @@
 """The page that asks whether a tool may run, when no permission rule decides.
 
 It shows all of what would be done. An answer that allows it works only after the end was shown.
+No key answers in the first second, or while somebody types: that text goes to the composer.
 
 The scrolling text of a permission question, which knows how far it was shown.
 
@@ -8,6 +9,7 @@ A sign in the gutter tells a wrapped line from a new one.
 """
 
 from collections.abc import Callable, Sequence
+from math import inf
 from time import monotonic
 from typing import ClassVar
 
@@ -35,6 +37,7 @@ from sapwood.display.permission_text import (
     wrapped_rows,
 )
 from sapwood.display.text import cut, visible
+from sapwood.tui.composer import Composer
 from sapwood.tui.screens.modal_page import ModalPage
 from sapwood.tui.terminal import app_of
 from sapwood.workspace.permissions.permission_gate import PermissionAnswer, PermissionQuestion
@@ -46,6 +49,9 @@ _KEY = 3
 """Columns of the key in front of an answer."""
 _NAME = 40
 _LEAST_ROWS = 2
+READING_SECONDS = 1.0
+"""How long after the page was drawn no key answers: it was meant for what was shown before."""
+
 _TYPING_SECONDS = 1.5
 """How long after a letter that answers nothing no key answers: somebody writes a text."""
 
@@ -53,7 +59,8 @@ _TYPING_SECONDS = 1.5
 class PermissionPage(ModalPage[PermissionAnswer]):
     """Returns the answer; None if the person closes the page to stop the turn.
 
-    `agent_name` names the agent if it is not the one on the screen.
+    `agent_name` names the agent if it is not the one on the screen. What is typed as a text goes to
+    `composer`. While that has a message, enter alone answers nothing: it may be meant to send it.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -61,13 +68,20 @@ class PermissionPage(ModalPage[PermissionAnswer]):
         Binding("pagedown", "scroll(1)", "Down", show=False, priority=True),
     ]
 
-    def __init__(self, question: PermissionQuestion, agent_name: str = "") -> None:
+    def __init__(
+        self,
+        question: PermissionQuestion,
+        agent_name: str = "",
+        composer: Composer | None = None,
+    ) -> None:
         super().__init__()
         self._question = question
+        self._composer = composer
         self._sentence = request_sentence(question, cut(agent_name, _NAME))
         self._lines = approval_lines(question)
         self._choices = answer_choices(question)
         self._text = ApprovalText(self._lines, self._tell_what_is_left)
+        self._answers_from = inf
         self._typing_until = 0.0
         self._wrapped_for = 0
 
@@ -94,6 +108,11 @@ class PermissionPage(ModalPage[PermissionAnswer]):
         self.query_one(OptionList).focus()
         self._fit()
         self.call_after_refresh(self._fit)
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        """Lets keys answer soon: the page was drawn."""
+        self._answers_from = monotonic() + READING_SECONDS
 
     def on_resize(self) -> None:
         """Gives the text the rows that the answers leave free, now and for the new width."""
@@ -121,7 +140,8 @@ class PermissionPage(ModalPage[PermissionAnswer]):
         wrapped = [Content(each.words).wrap(room) for each in self._choices]
         if room != self._wrapped_for:
             self._wrapped_for = room
-            highlighted = answers.highlighted or 0
+            first = None if self._has_draft else 0
+            highlighted = first if answers.highlighted is None else answers.highlighted
             answers.set_options(map(_option, self._choices, wrapped))
             answers.highlighted = highlighted
         return sum(map(len, wrapped))
@@ -159,11 +179,18 @@ class PermissionPage(ModalPage[PermissionAnswer]):
 
     # Answers
 
+    @property
+    def takes_answers(self) -> bool:
+        """Whether a key or click now answers, because what it answers was shown before."""
+        return self._counts(monotonic())
+
+    def _counts(self, at: float) -> bool:
+        return at >= max(self._answers_from, self._typing_until)
+
     @on(OptionList.OptionSelected)
     def _selected(self, event: OptionList.OptionSelected) -> None:
-        if self._is_typing():
-            return
-        self._answer(self._choices[event.option_index])
+        if self.takes_answers:
+            self._answer(self._choices[event.option_index])
 
     @on(Input.Submitted, "#why")
     def _reason_entered(self, event: Input.Submitted) -> None:
@@ -174,24 +201,45 @@ class PermissionPage(ModalPage[PermissionAnswer]):
         """Gives the answer of a key, or scrolls on. In a text that somebody types, no key does."""
         if self.query_one("#why").has_focus:
             return
-        answers = {choice.key for choice in self._choices}
-        is_letter = event.is_printable and event.key != "space"
-        if is_letter and (event.character not in answers or self._is_typing()):
-            event.stop()
-            if not self._is_typing():
-                self.notify("A question waits for your answer. What you type is not sent.")
-            self._typing_until = monotonic() + _TYPING_SECONDS
-            return
-        if event.key == "space" and not self._is_typing():
+        choice = next((each for each in self._choices if each.key == event.character), None)
+        if event.key == "space" and event.time >= self._typing_until:
             event.stop()
             self._text.page(1)
-        for choice in self._choices:
-            if event.character == choice.key:
-                event.stop()
-                self._answer(choice)
+        elif event.is_printable and (choice is None or not self._counts(event.time)):
+            event.stop()
+            self._write(event.character or "", event.time)
+        elif choice is not None:
+            event.stop()
+            self._answer(choice)
+        elif event.key == "enter":
+            self._check_enter(event)
 
-    def _is_typing(self) -> bool:
-        return monotonic() < self._typing_until
+    def _check_enter(self, event: events.Key) -> None:
+        """Lets enter give the highlighted answer, unless it may be meant for a message."""
+        if not self._counts(event.time):
+            event.stop()
+        elif self.query_one(OptionList).highlighted is None:
+            self.notify("A question waits. Press a letter below, or ↓ and enter.")
+
+    def on_paste(self, event: events.Paste) -> None:
+        """Puts a paste into the composer."""
+        if not self.query_one("#why").has_focus:
+            event.stop()
+            self._write(event.text, event.time)
+
+    def _write(self, text: str, at: float) -> None:
+        """Puts a text that somebody types into the composer, and says so at its first letter."""
+        if at >= self._typing_until:
+            self.notify("What you type is not sent. It stays in the composer.")
+        self._typing_until = at + _TYPING_SECONDS
+        if self._composer is not None:
+            self._composer.paste(text)
+        if self._has_draft:
+            self.query_one(OptionList).highlighted = None
+
+    @property
+    def _has_draft(self) -> bool:
+        return self._composer is not None and bool(self._composer.text.strip())
 
     def _answer(self, choice: AnswerChoice) -> None:
         """Returns an answer, asks for the reason first, or scrolls on if not all was shown."""
