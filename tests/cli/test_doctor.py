@@ -210,3 +210,14 @@ def test_a_temporal_server_that_cannot_be_used_is_broken(
     ran = sapwood("doctor", "--json")
     assert states(ran)["engine"] == "broken"
     assert sentence in ran.out
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:abc", "http://[::1", "http://127.0.0.1:99999"])
+def test_an_address_that_is_none_is_a_finding(
+    sapwood: Sapwooder, monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    monkeypatch.setenv("SAPWOOD_MODEL", "den:qwen3")
+    sapwood("config", "set", "base_urls.den", url)
+    ran = sapwood("doctor", "--json")
+    assert states(ran)["model"] == "broken"
+    assert "which is not a valid URL" in ran.out

@@ -108,7 +108,7 @@ def _route_by_family(name: str, urls: Mapping[str, str]) -> ModelRoute:
 def _route(name: str, model: str, provider: Provider, urls: Mapping[str, str]) -> ModelRoute:
     account = provider.account or name
     url = urls.get(name) or urls.get(account) or provider.url
-    if not url.startswith(("http://", "https://")):
+    if not _is_valid(url):
         problem = f"has the address '{url}', which is not a valid URL" if url else "has no address"
         raise Failure(
             "no_model",
@@ -124,6 +124,14 @@ def _route(name: str, model: str, provider: Provider, urls: Mapping[str, str]) -
         variable=provider.key_variables[0] if provider.key_variables else "",
         catalogue=provider.catalogue,
     )
+
+
+def _is_valid(url: str) -> bool:
+    try:
+        _ = urlsplit(url).port
+    except ValueError:  # a port or an IPv6 address that is none
+        return False
+    return url.startswith(("http://", "https://"))
 
 
 def _unknown_model(name: str, urls: Mapping[str, str]) -> Failure:
