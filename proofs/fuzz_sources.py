@@ -9,6 +9,7 @@ archived. Every word of an undamaged row must be in the result. The tests run fe
 
 import argparse
 import asyncio
+import os
 import random
 import re
 import sys
@@ -134,6 +135,7 @@ def main(argv: list[str]) -> int:
     sys.dont_write_bytecode = True
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="sapwood-") as folder:
+        os.environ["SAPWOOD_DATA"] = folder  # an import locks a file there
         watch = WriteMonitor(Path(folder))
         asyncio.run(run(options.cases, options.first, Path(folder)))
         outside = list(watch.outside)

@@ -5,6 +5,8 @@ import json
 import os
 import re
 import shlex
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -391,13 +393,20 @@ def test_a_new_session_is_announced_in_whole_sentences(
     assert f"To continue, type: claude --resume {new.stem}\n" in ran.out
 
 
-def test_a_session_without_hooks_is_changed_by_a_process_that_waits_for_its_end(
-    sapwood: Sapwooder, codex: CodexFile, home: Path, started: list[list[str]]
-) -> None:
+@contextmanager
+def open_in_codex(home: Path) -> Generator[None]:
+    """Codex has the session open in the block."""
     lock = home / ".codex" / "thread-writer-locks" / f"{THREAD}.lock"
     lock.parent.mkdir(parents=True)
     with lock.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
+        yield
+
+
+def test_a_session_without_hooks_is_changed_by_a_process_that_waits_for_its_end(
+    sapwood: Sapwooder, codex: CodexFile, home: Path, started: list[list[str]]
+) -> None:
+    with open_in_codex(home):
         before = codex.path.read_bytes()
         ran = sapwood("clear", "1", "--session", THREAD, "--later")
         assert ran.code == Exit.OK, ran.err
@@ -411,14 +420,15 @@ def test_a_session_without_hooks_is_changed_by_a_process_that_waits_for_its_end(
 
 
 def test_no_process_waits_where_a_hook_runs_or_nothing_changed(
-    sapwood: Sapwooder, codex: CodexFile, started: list[list[str]]
+    sapwood: Sapwooder, codex: CodexFile, home: Path, started: list[list[str]]
 ) -> None:
     assert sapwood("install", "codex", "--yes").code == Exit.OK
     ran = sapwood("clear", "9", "--session", THREAD, "--later")
     assert ran.out == "Nothing to trim: 3 turns in view.\n"
     watched = WatchedSession(str(codex.path), THREAD, str(Path.cwd()))
     watched.memory.put("transcript", str(codex.path))
-    assert sapwood("clear", "1", "--session", THREAD, "--later").code == Exit.OK
+    with open_in_codex(home):
+        assert sapwood("clear", "1", "--session", THREAD, "--later").code == Exit.OK
     assert not started
 
 

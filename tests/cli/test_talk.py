@@ -30,6 +30,7 @@ from sapwood.core.view import Request
 from sapwood.engine.local_engine import LocalEngine
 from sapwood.testing import FakeModel, NoTools, slash
 from sapwood.testing.fake_model import Plan
+from sapwood.turns.driver import Driver
 from sapwood.turns.model_access import ModelAccess
 from sapwood.workspace.permissions.permission_gate import PermissionGate
 from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
@@ -304,14 +305,26 @@ async def test_a_child_that_a_model_makes_is_waited_for() -> None:
         assert not child.working
 
 
-async def test_an_agent_that_cannot_be_driven_is_given_back() -> None:
+async def test_an_agent_that_cannot_be_driven_is_given_back(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def defect(*_: object) -> None:
+        raise ZeroDivisionError("nobody thought of this")
+
+    monkeypatch.setattr(Driver, "_rounds", defect)
+    async with talking(lambda _, heard: "yes") as at:
+        with pytest.raises(SapwoodError, match=r"nobody thought.*sapwood run --agent"):
+            await at.play("Hello!")
+        assert (await at.agent.state()).open is not None
+
+
+async def test_a_turn_whose_access_to_models_breaks_fails() -> None:
     def defect(request: Request, heard: str) -> str:
         raise ZeroDivisionError("nobody thought of this")
 
     async with talking(defect) as at:
-        with pytest.raises(SapwoodError, match=r"nobody thought.*sapwood run --agent"):
-            await at.play("Hello!")
-        assert (await at.agent.state()).open is not None
+        assert (await at.play("Hello!")).exit != Exit.OK
+        assert (await at.agent.state()).open is None
 
 
 async def test_waiting_is_over_at_once_when_nobody_works() -> None:
