@@ -51,3 +51,16 @@ def test_it_archives_and_restore_brings_it_back(
     assert ran.code == 0, ran.err
     assert "Restored demo: 1 agent." in ran.out
     assert sapwood("show", "demo").out == shown
+
+
+def test_an_object_that_a_restore_names_is_kept(
+    database: Database, sapwood: Sapwooder, tmp_path: Path
+) -> None:
+    pytest.importorskip("obstore", reason="the extra 'archive' is not installed")
+    database(_three)
+    sapwood("retain", "--days", "0", "--label", "vip", "--archive", f"file://{tmp_path}")
+    [file] = tmp_path.rglob("*.gz")
+    ran = sapwood("restore", "--from", f"file://{file}", "--space", "drill")
+    assert ran.code == 0, ran.err
+    assert "The object is still in storage" in ran.out
+    assert file.exists()

@@ -423,6 +423,17 @@ async def test_the_object_of_a_restored_conversation_is_deleted(tmp_path: Path) 
         assert not _objects(tmp_path)
 
 
+async def test_an_object_that_another_database_needs_stays(tmp_path: Path) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db, sapwood.open(":memory:") as drill:
+        agent = await _conversation(db)
+        before = await _everything(db)
+        archived = await agent.archive_to(f"file://{tmp_path}")
+        await restore_agent(drill.connection, None, archived.address, by="human")
+        assert len(_objects(tmp_path)) == 1
+        await db.restore(agent.id)
+        assert await _everything(db) == before
+
+
 async def test_an_object_that_could_not_be_deleted_is_deleted_at_the_next_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -182,9 +182,10 @@ async def restore_conversation(
 ) -> int:
     """Brings an archived conversation back in place of its stub. Returns the number of agents.
 
-    The object is deleted then: everything of it is in the log. Raises `LogError` if it cannot be
-    read, and `RefusedError` if one of the agents exists or if somebody worked in the stub; then
-    nothing was changed. Without a stub, the conversation just comes back.
+    The object is deleted then: everything of it is in the log. Without a stub it stays, because a
+    stub in another space or database may need it. Raises `LogError` if it cannot be read, and
+    `RefusedError` if one of the agents exists or if somebody worked in the stub; then nothing was
+    changed.
     """
     log, space = eraser.log, eraser.space
     agents = await read_archive(log, space, address)
@@ -213,7 +214,6 @@ async def restore_conversation(
             ) from conflict
     else:
         await log.commit(space, Commit(appends, receipt))
-        await delete_object(address)
     return len(appends)
 
 

@@ -116,7 +116,8 @@ def restore_command(
     its agent. The program lists and resumes it again.
 
     Otherwise the archived conversation replaces its stub, with all descendants and the same ids and
-    versions. The object in storage is kept. Anyone following events sees them again as new.
+    versions, and its object in storage is deleted. An object that --from names is kept: another
+    space or database may need it. Anyone following events sees the agents again as new.
     """
     if program:
         if not agent or address:
@@ -159,6 +160,8 @@ async def _restore(invocation: Invocation, typed: str, address: str, by: str) ->
         who = str(Actor("human", by))
         agents = await restore_agent(connection, agent, address, by=who)
         click.echo(f"Restored {typed or address}: {counted(agents, 'agent')}.")
+        if address:
+            click.echo("The object is still in storage. Delete it if nothing else needs it.")
 
 
 @subcommand(
