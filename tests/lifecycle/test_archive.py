@@ -13,6 +13,7 @@ from sapwood import Agent, Sapwood
 from sapwood.app.conversation_service import offline_service
 from sapwood.app.removal import archive_agent, restore_agent
 from sapwood.config.config_file import Config
+from sapwood.config.folders import erasures_file
 from sapwood.conversation.open_timeline import OpenTimeline
 from sapwood.core.erasure import ARCHIVE, ARCHIVE_SOURCES, ERASED
 from sapwood.core.errors import LogError, RefusedError
@@ -21,6 +22,7 @@ from sapwood.core.ids import AgentId, Space
 from sapwood.core.tags import Tags, entries_of
 from sapwood.lifecycle.archive import archive_address, read_archive
 from sapwood.lifecycle.erasable_log import erasable
+from sapwood.lifecycle.erasure import id_hash, read_erased
 from sapwood.lifecycle.retention import RetentionRule, add_hold, idle_conversations
 from tools.s3_server import BUCKET, S3Unavailable, s3_server
 
@@ -435,25 +437,50 @@ async def test_an_object_that_another_database_needs_stays(tmp_path: Path) -> No
 
 
 async def test_an_object_that_could_not_be_deleted_is_deleted_at_the_next_start(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with sapwood.open(tmp_path / "log.db") as db:
         agent = await _conversation(db)
         before = await _everything(db)
         await agent.archive_to(f"file://{tmp_path}")
-
-        async def fail(address: str) -> None:
-            raise LogError("The storage is away.")
-
-        monkeypatch.setattr("sapwood.lifecycle.archive.delete_object", fail)
-        with pytest.raises(LogError, match="Everything else is done"):
-            await db.restore(agent.id)
-        monkeypatch.undo()
+        with monkeypatch.context() as patch:
+            _without_deletes(patch)
+            assert (await db.restore(agent.id)).id == agent.id
+        assert "not deleted yet: The storage is away. Everything else is done" in caplog.text
         assert await _everything(db) == before
         assert _objects(tmp_path)
     async with sapwood.open(tmp_path / "log.db") as db:
         assert not _objects(tmp_path)
         assert await _everything(db) == before
+
+
+async def test_everything_else_is_erased_if_an_object_cannot_be_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "log.db"
+    async with sapwood.open(path) as db:
+        await db.start("something that stays")
+        agent, other = await _conversation(db), await db.start("plain")
+        await other.record("A quetzal?", "On the branch.")
+        await agent.archive_to(f"file://{tmp_path}")
+        with monkeypatch.context() as patch:
+            _without_deletes(patch)
+            with pytest.raises(LogError, match="Everything else is done"):
+                await db.erase([agent.id, other.id])
+        assert b"quetzal" not in path.read_bytes()
+        remembered = read_erased([erasures_file()])[db.connection.space]
+        assert id_hash(db.connection.space, other.id) in remembered
+        assert _objects(tmp_path)
+    async with sapwood.open(path) as db:
+        assert not _objects(tmp_path)
+        assert all(each.finished for each in await db.erasures())
+
+
+def _without_deletes(patch: pytest.MonkeyPatch) -> None:
+    async def fail(address: str) -> None:
+        raise LogError("The storage is away.")
+
+    patch.setattr("sapwood.lifecycle.archive.delete_object", fail)
 
 
 async def test_mail_does_not_stay_in_the_stub_of_its_receiver(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from collections.abc import Collection
 
 from sapwood.config.database_address import is_of_plugin
 from sapwood.core.erasure import ErasureItem, Senders
-from sapwood.core.errors import LogError
 from sapwood.core.ids import AgentId, Space
 from sapwood.lifecycle.erasable_log import ErasableLog
 from sapwood.lifecycle.erasure import ExternalEraser, ExternalStores
@@ -60,15 +59,8 @@ class _Archives:
 async def _delete_archive(space: Space, agent: AgentId, address: str) -> None:
     from sapwood.lifecycle.archive import delete_object, is_archive_of
 
-    if not is_archive_of(address, space, agent):
-        return
-    try:
+    if is_archive_of(address, space, agent):
         await delete_object(address)
-    except LogError as error:
-        raise LogError(
-            f"{error} Everything else is done. Sapwood tries it again the next time the database "
-            "is opened."
-        ) from error
 
 
 class _CheckpointEraser:

@@ -10,6 +10,7 @@ space, the time, and a hash of the agent's id: an id cannot be read from it, but
 restored database can be recognized.
 """
 
+import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
@@ -36,6 +37,8 @@ from sapwood.private_files import append_line
 from sapwood.turns.clock_and_ids import new_record_id, now
 
 _PAGE = 1_000
+
+_log = logging.getLogger("sapwood.erasure")
 
 
 class ExternalEraser(Protocol):
@@ -131,18 +134,22 @@ class Eraser:
         await self._log.begin_erasure(self._space, record, list(planned))
         return await self._finished(record.id)
 
-    async def replace(self, expected: Mapping[AgentId, int], commit: Commit, *, by: str) -> Erasure:
+    async def replace(self, expected: Mapping[AgentId, int], commit: Commit, *, by: str) -> None:
         """Takes agents at these versions out of the log, and stores a commit in their place.
 
         Nothing is lost by it: an archive has them, or the commit. Raises `RefusedError` if a legal
-        hold covers one of them, and `VersionConflict` if something was added to one.
+        hold covers one of them, and `VersionConflict` if something was added to one. Logs a warning
+        if it is stored and something of the old agents cannot be deleted yet.
         """
         await self.require_no_hold(list(expected))
         record = Erasure(new_record_id(), now(), by, "archive")
         await self._log.replace_agents(self._space, record, expected, commit)
         if self._forget is not None:
             self._forget(frozenset(expected))
-        return await self._finished(record.id)
+        try:
+            await self._finished(record.id)
+        except (LogError, OSError) as error:
+            _log.warning("What an archive or a restore replaced is not deleted yet: %s", error)
 
     async def erase_space(self, *, by: str) -> Erasure:
         """Erases everything in the space. Returns the record; it and the legal holds stay."""
@@ -263,12 +270,6 @@ async def finish(
         known |= {item.agent: item for item in items}
     erased |= known.keys()
     moved = record.scope == "archive"
-    if outside.delete_archive is not None:
-        for item in known.values():
-            for address in item.outside.restored if moved else item.outside.archives:
-                await outside.delete_archive(space, item.agent, address)
-    if outside.erase_archived_words is not None and not moved:
-        await outside.erase_archived_words(space, erased)
     for item in known.values() if not moved else ():
         if outside.remember is not None:
             await outside.remember(space, item.agent, record.at)
@@ -277,10 +278,41 @@ async def finish(
     if record.scope == "space":
         await log.clear_space(space, record.id)
     await log.erase_words(space, record.id)  # somebody may have begun anew in the space
-    await log.forget_agents(record.id)
-    if record.scope != "archive":  # what moved elsewhere need not leave the raw files at once
+    problems = await _erase_in_storage(unfinished, known.values(), erased, outside)
+    if not problems:
+        await log.forget_agents(record.id)
+    if not moved:  # what moved elsewhere need not leave the raw files at once
         await log.scrub()
+    if problems:
+        raise LogError(
+            f"{' '.join(map(str, problems))} Everything else is done. Sapwood tries it again the "
+            "next time the database is opened."
+        ) from problems[0]
     await log.finish_erasure(record.id, now())
+
+
+async def _erase_in_storage(
+    unfinished: UnfinishedErasure,
+    items: Iterable[ErasureItem],
+    erased: Collection[AgentId],
+    outside: ExternalStores,
+) -> list[LogError]:
+    """Deletes objects, and words in those of others. Returns what failed: nothing else waits."""
+    space, moved = unfinished.space, unfinished.record.scope == "archive"
+    problems: list[LogError] = []
+    for item in items:
+        for address in item.outside.restored if moved else item.outside.archives:
+            try:
+                if outside.delete_archive is not None:
+                    await outside.delete_archive(space, item.agent, address)
+            except LogError as error:
+                problems.append(error)
+    if outside.erase_archived_words is not None and not moved:
+        try:
+            await outside.erase_archived_words(space, erased)
+        except LogError as error:
+            problems.append(error)
+    return problems
 
 
 async def _items_of(log: ErasableLog, erasure: str) -> tuple[ErasureItem, ...]:
