@@ -20,7 +20,12 @@ from sapwood.core.errors import LogError, RefusedError
 from sapwood.core.events import SYSTEM, Recorded
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.tags import Tags, entries_of
-from sapwood.lifecycle.archive import archive_address, read_archive
+from sapwood.lifecycle.archive import (
+    _write,  # pyright: ignore[reportPrivateUsage]
+    archive_address,
+    delete_object,
+    read_archive,
+)
 from sapwood.lifecycle.erasable_log import erasable
 from sapwood.lifecycle.erasure import id_hash, read_erased
 from sapwood.lifecycle.retention import RetentionRule, add_hold, idle_conversations
@@ -136,6 +141,80 @@ async def test_a_turn_that_is_added_while_the_object_is_written_is_not_lost(
         assert not _objects(tmp_path)
         assert "One more thing." in str(await agent.request())
         await agent.record("And another.", "Go on.")
+
+
+async def test_an_archive_that_a_new_hold_forbids_leaves_no_object(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await _conversation(db)
+        log, space = erasable(db.connection.log), db.connection.space
+
+        async def write(place: str, name: str, data: bytes) -> None:
+            await before(place, name, data)
+            await add_hold(log, space, "agent", agent.id, by="human:judge")
+
+        before = _write
+        monkeypatch.setattr("sapwood.lifecycle.archive._write", write)
+        with pytest.raises(RefusedError, match="legal hold"):
+            await agent.archive_to(f"file://{tmp_path}")
+        assert not _objects(tmp_path)
+
+
+@pytest.mark.parametrize("is_stored", [False, True], ids=["refused", "answer lost"])
+async def test_an_archive_has_an_object_if_and_only_if_the_log_names_it(
+    is_stored: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent, log = await _conversation(db), erasable(db.connection.log)
+        before, replace = await _everything(db), log.replace_agents
+
+        async def fail(*args: Any) -> None:
+            if is_stored:
+                await replace(*args)
+            raise LogError("The database is full.")
+
+        with monkeypatch.context() as patch:
+            patch.setattr(log, "replace_agents", fail)
+            if is_stored:
+                await agent.archive_to(f"file://{tmp_path}")
+            else:
+                with pytest.raises(LogError, match="is full"):
+                    await agent.archive_to(f"file://{tmp_path}")
+        assert len(_objects(tmp_path)) == is_stored
+        if is_stored:
+            await db.restore(agent.id)
+        assert await _everything(db) == before
+
+
+async def test_an_archive_that_is_cancelled_leaves_no_object_without_a_stub(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent, log = await _conversation(db), erasable(db.connection.log)
+        reached, refuse = asyncio.Event(), asyncio.Event()
+        deleted = asyncio.Event()
+
+        async def wait(*args: Any) -> None:
+            reached.set()
+            await refuse.wait()
+            raise LogError("The database is full.")
+
+        async def delete(address: str) -> None:
+            await before(address)
+            deleted.set()
+
+        before = delete_object
+        monkeypatch.setattr(log, "replace_agents", wait)
+        monkeypatch.setattr("sapwood.lifecycle.archive.delete_object", delete)
+        archiving = asyncio.create_task(agent.archive_to(f"file://{tmp_path}"))
+        await reached.wait()
+        archiving.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await archiving
+        refuse.set()
+        await asyncio.wait_for(deleted.wait(), 10)
+        assert not _objects(tmp_path)
 
 
 async def test_erasing_a_stub_deletes_its_object(tmp_path: Path) -> None:

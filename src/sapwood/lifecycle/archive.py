@@ -12,9 +12,11 @@ such as `s3://bucket/prefix` or `file:///folder`; credentials come from the envi
 Encrypts the archive of a conversation with the key of its space, if the space has one.
 """
 
+import asyncio
 import gzip
+import logging
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 from urllib.parse import quote
 
@@ -65,6 +67,8 @@ from sapwood.turns.log import Log
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
 
+
+_log = logging.getLogger("sapwood.archive")
 
 _OBJECT_NAME = re.compile(r"[0-9a-z]{12,}\.jsonl\.gz")
 """What follows the id of the agent in the name of its object."""
@@ -132,6 +136,7 @@ async def archive_conversation(
     `RefusedError` if there is no such root, if it is archived already or in use, and `LogError` if
     the object cannot be written and read back; then nothing was changed in the log.
     """
+    _from_url()
     log, space = eraser.log, eraser.space
     family = await log.family(space, root)
     if not family or family[0].agent != root:
@@ -154,13 +159,39 @@ async def archive_conversation(
     name = f"{quote(space, safe='')}/{quote(root, safe='')}-{new_record_id()}.jsonl.gz"
     address = f"{place.rstrip('/')}/{name}"
     stub = stub_commit(family[0], address, shortened(words_of(every)), sources, counter)
-    await _write(place, name, data)
+    try:
+        await _write(place, name, data)
+    except BaseException:
+        await _discard(address)
+        raise
+    # If this is cancelled now, it goes on: either the log gets the address, or the object goes.
+    await asyncio.shield(_replace_with_stub(eraser, versions, stub, address, by))
+    return ArchivedConversation(address, len(data), len(family), sum(versions.values()))
+
+
+async def _replace_with_stub(
+    eraser: Eraser, versions: Mapping[AgentId, int], stub: Commit, address: str, by: str
+) -> None:
+    """Puts a stub in the place of a conversation. If it cannot, deletes the object of the stub."""
+    root = stub.appends[0].agent
     try:
         await eraser.replace(versions, stub, by=by)
-    except VersionConflict:
+    except (RefusedError, LogError) as error:
+        summary = await eraser.log.summary(eraser.space, root)  # an answer may have been lost
+        if summary is not None and archive_address(summary) == address:
+            return
+        await _discard(address)
+        if isinstance(error, VersionConflict):
+            raise RefusedError(ConversationInUse(root)) from None
+        raise
+
+
+async def _discard(address: str) -> None:
+    """Deletes an object that no stub needs. Logs a warning if it cannot."""
+    try:
         await delete_object(address)
-        raise RefusedError(ConversationInUse(root)) from None
-    return ArchivedConversation(address, len(data), len(family), sum(versions.values()))
+    except LogError as error:
+        _log.warning("%s No conversation needs this object. Delete it.", error)
 
 
 def _is_running(events: Sequence[Recorded]) -> bool:
@@ -344,11 +375,16 @@ async def _read(address: str) -> bytes:
 
 
 def _store(place: str) -> "ObjectStore":
+    return _from_url()(place)
+
+
+def _from_url() -> "Callable[[str], ObjectStore]":
+    """What opens a storage. Raises `LogError` if the package is not installed."""
     try:
         from obstore.store import from_url
     except ModuleNotFoundError as error:
         raise LogError(_MISSING) from error
-    return from_url(place)
+    return from_url
 
 
 _GZIP = b"\x1f\x8b"
