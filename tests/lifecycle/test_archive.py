@@ -17,7 +17,7 @@ from sapwood.config.folders import erasures_file
 from sapwood.conversation.open_timeline import OpenTimeline
 from sapwood.core.erasure import ARCHIVE, ARCHIVE_SOURCES, ERASED
 from sapwood.core.errors import LogError, RefusedError
-from sapwood.core.events import SYSTEM, Recorded
+from sapwood.core.events import SYSTEM, Recorded, WordsErased
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.tags import Tags, entries_of
 from sapwood.lifecycle.archive import (
@@ -639,6 +639,28 @@ async def test_a_restore_that_has_read_erased_mail_is_refused(
         monkeypatch.undo()
         restored = await db.restore(receiver.id)
         assert [letter.text for letter in await restored.mail()] == [ERASED]
+
+
+async def _texts(agent: Agent) -> list[str]:
+    return [letter.text for letter in await agent.mail()]
+
+
+async def test_another_process_does_not_go_on_showing_what_was_archived(tmp_path: Path) -> None:
+    path = tmp_path / "log.db"
+    async with sapwood.open(path) as db, sapwood.open(path) as other:
+        sender, receiver = await db.start(), await db.start()
+        await receiver.record("Hello.", "Hello.")
+        await sender.send(receiver, "The heron is in the reeds.")
+        await receiver.label("late")
+        known = (await other.connection.dispatcher.open(receiver.id)).state.version
+        await receiver.archive_to(f"file://{tmp_path}")
+        await sender.erase()
+        log, space = db.connection.log, db.connection.space
+        [same_version, *_] = await log.read(space, receiver.id, known)
+        assert isinstance(same_version.event, WordsErased)
+        now = await other.connection.dispatcher.open(receiver.id)
+        assert now.state.status == "archived"
+        assert await _texts(await other.get(receiver.id)) == []
 
 
 async def test_open_rows_follow_a_conversation_into_the_archive_and_back(tmp_path: Path) -> None:

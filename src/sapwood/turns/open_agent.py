@@ -72,7 +72,7 @@ async def _folded(
     """The state, and the events that were read after the snapshot."""
     state = await _newest_snapshot(log, space, agent, at)
     since = await log.read(space, agent, max(1, state.version), at)
-    if state.version and not _is_of(state, since):
+    if state.version and not await _is_of(log, space, state, since):
         state, since = State(agent), await log.read(space, agent, 1, at)
     elif state.version:
         since = since[1:]
@@ -81,15 +81,19 @@ async def _folded(
     return state, since
 
 
-def _is_of(state: State, events: Sequence[Recorded]) -> bool:
+async def _is_of(log: Log, space: Space, state: State, events: Sequence[Recorded]) -> bool:
     """Whether a state is of the log whose events from the state's version on are these.
 
-    It is not if its agent was erased since: another one may have got the same id.
+    It is not if its agent was erased since: another one may have got the same id. The event by
+    which an agent is told of erased words has a time that the state does not keep.
     """
     if not events or not state.version:
         return False
     last = events[0]
-    return last.at == state.updated or isinstance(last.event, WordsErased)
+    if not isinstance(last.event, WordsErased):
+        return last.at == state.updated
+    summary = await log.summary(space, state.agent)
+    return summary is not None and summary.created == state.created
 
 
 async def _newest_snapshot(log: Log, space: Space, agent: AgentId, at: int | None) -> State:
@@ -183,7 +187,7 @@ async def refreshed(log: Log, space: Space, opened: OpenAgent) -> OpenAgent:
     """
     agent, version = opened.state.agent, opened.state.version
     found = await log.read(space, agent, version)
-    if not _is_of(opened.state, found):
+    if not await _is_of(log, space, opened.state, found):
         return await open_agent(log, space, agent)
     news = found[1:]
     if any(isinstance(recorded.event, WordsErased) for recorded in news):
