@@ -641,8 +641,99 @@ async def test_a_restore_that_has_read_erased_mail_is_refused(
         assert [letter.text for letter in await restored.mail()] == [ERASED]
 
 
+async def _letter_in_an_archive(db: Sapwood, folder: Path) -> tuple[Agent, Agent]:
+    sender, receiver = await db.start(), await db.start()
+    await sender.send(receiver, "The heron is in the reeds.")
+    await receiver.archive_to(f"file://{folder}")
+    return sender, receiver
+
+
 async def _texts(agent: Agent) -> list[str]:
     return [letter.text for letter in await agent.mail()]
+
+
+async def test_a_restore_waits_for_an_erasure_of_mail_that_the_archive_has(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        sender, receiver = await _letter_in_an_archive(db, tmp_path)
+
+        async def fail(*args: Any) -> None:
+            raise LogError("The storage is away.")
+
+        with monkeypatch.context() as patch:
+            patch.setattr("sapwood.lifecycle.archived_words.read_archive", fail)
+            with pytest.raises(LogError, match="Everything else is done"):
+                await sender.erase()
+        with pytest.raises(LogError, match="being erased"):
+            await db.restore(receiver.id)
+    async with sapwood.open(tmp_path / "log.db") as db:
+        assert await _texts(await db.restore(receiver.id)) == [ERASED]
+        assert not _objects(tmp_path)
+
+
+async def test_a_restore_that_read_its_archive_before_an_erasure_does_not_bring_mail_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        sender, receiver = await _letter_in_an_archive(db, tmp_path)
+        log, going_on = erasable(db.connection.log), asyncio.Event()
+        erase, replace = log.erase_agent, log.replace_agents
+        tasks: list[asyncio.Task[Any]] = []
+
+        async def replace_later(*args: Any) -> None:
+            tasks.append(asyncio.create_task(sender.erase()))
+            await going_on.wait()
+            await replace(*args)
+
+        async def erase_first(*args: Any) -> frozenset[AgentId]:
+            changed = await erase(*args)
+            going_on.set()
+            with pytest.raises(LogError):
+                await restoring
+            return changed
+
+        with monkeypatch.context() as patch:
+            patch.setattr(log, "replace_agents", replace_later)
+            patch.setattr(log, "erase_agent", erase_first)
+            restoring = asyncio.create_task(db.restore(receiver.id))
+            await asyncio.wait([restoring])
+            [erasing] = tasks
+            await erasing
+        assert await _texts(await db.restore(receiver.id)) == [ERASED]
+
+
+async def test_an_object_is_not_written_again_for_a_stub_that_is_erased_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        sender, receiver = await _letter_in_an_archive(db, tmp_path)
+
+        async def read(*args: Any) -> Any:
+            found = await read_archive(*args)
+            monkeypatch.undo()
+            await receiver.erase()
+            return found
+
+        monkeypatch.setattr("sapwood.lifecycle.archived_words.read_archive", read)
+        await sender.erase()
+        assert not _objects(tmp_path)
+
+
+async def test_words_go_from_an_archive_although_another_one_cannot_be_read(
+    tmp_path: Path,
+) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        sender, receivers = await db.start(), [await db.start() for _ in range(3)]
+        for receiver in receivers:
+            await sender.send(receiver, "The heron is in the reeds.")
+            await receiver.archive_to(f"file://{tmp_path}")
+        [broken] = [file for file in _objects(tmp_path) if file.name.startswith(receivers[1].id)]
+        broken.write_bytes(b"nothing that can be read")
+        with pytest.raises(LogError, match=receivers[1].id):
+            await sender.erase()
+        for file in _objects(tmp_path):
+            assert file == broken or b"heron" not in gzip.decompress(file.read_bytes())
 
 
 async def test_another_process_does_not_go_on_showing_what_was_archived(tmp_path: Path) -> None:

@@ -13,14 +13,21 @@ from sapwood.lifecycle.erasure import ExternalEraser, ExternalStores
 def external_stores(log: ErasableLog, address: str) -> ExternalStores:
     """The places outside of the log; of a log that has no address, only archives."""
     archives = _Archives(log)
-    archived, words = archives.senders, archives.erase_words
-    if not address or address == ":memory:" or is_of_plugin(address):
-        return ExternalStores((), archived, None, _delete_archive, words)
+    local = bool(address) and address != ":memory:" and not is_of_plugin(address)
+    return ExternalStores(
+        _local_places(log, address) if local else (),
+        archives.senders,
+        _remember if local else None,
+        _delete_archive,
+        archives.erase_words,
+        archives.refuse_restores,
+    )
+
+
+def _local_places(log: ErasableLog, address: str) -> tuple[ExternalEraser, ...]:
     from sapwood.lifecycle.local_files import erase_local_files
 
-    engine = _EngineEraser(address)
-    found: list[ExternalEraser] = [_CheckpointEraser(log), erase_local_files, engine]
-    return ExternalStores(tuple(found), archived, _remember, _delete_archive, words)
+    return (_CheckpointEraser(log), erase_local_files, _EngineEraser(address))
 
 
 async def _remember(space: Space, agent: AgentId, at: int) -> None:
@@ -54,6 +61,12 @@ class _Archives:
         from sapwood.lifecycle.archived_words import erase_archived_words
 
         await erase_archived_words(self._log, space, erased)
+
+    async def refuse_restores(self, space: Space, erased: Collection[AgentId]) -> None:
+        """Refuses restores that have read an archive with words of these agents before."""
+        from sapwood.lifecycle.archived_words import refuse_restores
+
+        await refuse_restores(self._log, space, erased)
 
 
 async def _delete_archive(space: Space, agent: AgentId, address: str) -> None:

@@ -55,12 +55,13 @@ from sapwood.core.token_count import Counter
 from sapwood.lifecycle.archive_stub import (
     carried_over,
     shortened,
+    sources_in,
     stub_commit,
     was_used,
     words_of,
 )
 from sapwood.lifecycle.erasable_log import ErasableLog
-from sapwood.lifecycle.erasure import Eraser
+from sapwood.lifecycle.erasure import Eraser, agents_of
 from sapwood.turns.clock_and_ids import new_record_id
 from sapwood.turns.log import Log
 
@@ -221,6 +222,7 @@ async def restore_conversation(
     log, space = eraser.log, eraser.space
     agents = await read_archive(log, space, address)
     if stub is not None:
+        await _require_no_erasure(log, space, stub)
         added = await log.read(space, stub.agent, 1, stub.version)
         if was_used(added) or len(await log.family(space, stub.agent)) > 1:
             raise RefusedError(StubInUse(stub.agent, address))
@@ -246,6 +248,20 @@ async def restore_conversation(
     else:
         await log.commit(space, Commit(appends, receipt))
     return len(appends)
+
+
+async def _require_no_erasure(log: ErasableLog, space: Space, stub: AgentSummary) -> None:
+    """Raises `LogError` if words that the archive of a stub has are just being erased."""
+    sources = sources_in(stub)
+    for each in await log.unfinished_erasures() if sources else ():
+        if each.space != space or each.record.scope == "archive":
+            continue
+        if sources & await agents_of(log, each):
+            raise LogError(
+                f"The archive of '{stub.agent}' has mail or quotations that are being erased. The "
+                "conversation was not restored. Try again when the erasure is finished. Sapwood "
+                "continues an interrupted one the next time the database is opened."
+            )
 
 
 async def _packed(

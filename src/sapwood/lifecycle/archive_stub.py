@@ -88,6 +88,12 @@ def stub_commit(
     return Commit((append,), Receipt(meta.id, "Moved to an archive."))
 
 
+def sources_in(stub: AgentSummary) -> set[AgentId]:
+    """The agents of other conversations of whom the archive of a stub has words."""
+    entry = stub.metadata.get(ARCHIVE_SOURCES)
+    return {*msgspec.json.decode(entry, type=list[AgentId])} if entry else set()
+
+
 def words_of(events: Iterable[Recorded]) -> list[str]:
     """What people wrote in the prompts of these events.
 

@@ -5,9 +5,8 @@ that sent mail to it, and those whose turns it quotes. So an erasure reads only 
 have something of it.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import AsyncGenerator, Collection, Iterable, Sequence
 
-import msgspec
 from msgspec import structs
 
 from sapwood.core.erasure import (
@@ -23,10 +22,12 @@ from sapwood.core.ids import AgentId, CommandId, EventRef, Space
 from sapwood.core.log_values import AgentSummary, Append, Commit, Receipt
 from sapwood.lifecycle.archive import (
     archive_address,
+    delete_object,
     is_archive_of,
     read_archive,
     write_again,
 )
+from sapwood.lifecycle.archive_stub import sources_in
 from sapwood.lifecycle.erasable_log import ErasableLog
 from sapwood.turns.clock_and_ids import new_record_id, now
 
@@ -34,27 +35,48 @@ _PAGE = 1_000
 _TRIES = 5
 
 
+async def refuse_restores(log: ErasableLog, space: Space, erased: Collection[AgentId]) -> None:
+    """Refuses restores that have read an archive with words of these agents before.
+
+    Those that read it later see that the erasure is not finished.
+    """
+    async for stub, found in _stubs(log, space, erased):
+        await _tell(log, space, stub, found)
+
+
 async def erase_archived_words(log: ErasableLog, space: Space, erased: Collection[AgentId]) -> None:
-    """Replaces the words of erased agents in the archives of a space. Raises `LogError`."""
+    """Replaces the words of erased agents in the archives of a space.
+
+    An archive that fails does not keep the others waiting. Raises the first `LogError`.
+    """
+    problem: LogError | None = None
+    async for stub, found in _stubs(log, space, erased):
+        try:
+            await _erase_in(log, space, stub, found)
+        except LogError as error:
+            problem = problem or error
+    if problem is not None:
+        raise problem
+
+
+async def _stubs(
+    log: ErasableLog, space: Space, erased: Collection[AgentId]
+) -> AsyncGenerator[tuple[AgentSummary, list[AgentId]]]:
+    """The stubs of archives with words of these agents, each with those agents."""
     page = await log.agents(space, label=ARCHIVE_SOURCES, limit=_PAGE)
     while page:
         for stub in page:
-            if found := _sources(stub) & {*erased}:
-                await _erase_in(log, space, stub, found)
+            if found := sources_in(stub) & {*erased}:
+                yield stub, sorted(found)
         page = await log.agents(space, label=ARCHIVE_SOURCES, after=page[-1], limit=_PAGE)
 
 
-def _sources(stub: AgentSummary) -> set[AgentId]:
-    entry = stub.metadata.get(ARCHIVE_SOURCES)
-    return {*msgspec.json.decode(entry, type=list[AgentId])} if entry else set()
-
-
 async def _erase_in(
-    log: ErasableLog, space: Space, stub: AgentSummary, erased: Iterable[AgentId]
+    log: ErasableLog, space: Space, stub: AgentSummary, erased: Sequence[AgentId]
 ) -> None:
     """Writes the object of a stub again, and tells the stub: nobody restores what was read before.
 
-    An object that is gone has no words.
+    An object that is gone has no words. One that no stub needs any more is deleted again.
     """
     address = archive_address(stub)
     if not is_archive_of(address, space, stub.agent):
@@ -65,14 +87,14 @@ async def _erase_in(
         if isinstance(error.__cause__, FileNotFoundError):
             return
         raise
-    names = sorted(erased)
     after = [
-        (summary, [await _without(log, space, each, names) for each in events])
+        (summary, [await _without(log, space, each, erased) for each in events])
         for summary, events in agents
     ]
     if after != agents:
         await write_again(log, space, address, after)
-    await _tell(log, space, stub.agent, names)
+    if not await _tell(log, space, stub, erased):
+        await delete_object(address)
 
 
 async def _without(
@@ -98,20 +120,30 @@ async def _may_have_mail(log: ErasableLog, space: Space, turn: EventRef, sender:
     return not events or turn_has_mail(events, sender)
 
 
-async def _tell(log: ErasableLog, space: Space, stub: AgentId, erased: Sequence[AgentId]) -> None:
-    for _ in range(_TRIES):
-        summary = await log.summary(space, stub)
-        if summary is None or not archive_address(summary):
-            return
+async def _tell(
+    log: ErasableLog, space: Space, stub: AgentSummary, erased: Sequence[AgentId]
+) -> bool:
+    """Adds an event for each erased agent to a stub. Returns false if its archive has none now.
+
+    Raises `VersionConflict` if others change the stub all the time.
+    """
+    tries = 0
+    while True:
+        summary = await log.summary(space, stub.agent)
+        if summary is None or archive_address(summary) != archive_address(stub):
+            return False
         command = CommandId(f"erasure-{new_record_id()}")
         events = tuple(
-            Recorded(stub, summary.version + n, WordsErased(agent), now(), SYSTEM, command)
+            Recorded(stub.agent, summary.version + n, WordsErased(agent), now(), SYSTEM, command)
             for n, agent in enumerate(erased, 1)
         )
         told = structs.replace(summary, version=summary.version + len(events))
-        append = Append(stub, summary.version, events, told)
+        append = Append(stub.agent, summary.version, events, told)
         try:
             await log.commit(space, Commit((append,), Receipt(command)))
         except VersionConflict:
-            continue
-        return
+            tries += 1
+            if tries == _TRIES:
+                raise
+        else:
+            return True

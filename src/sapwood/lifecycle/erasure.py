@@ -70,6 +70,10 @@ EraseArchivedWords = Callable[[Space, Collection[AgentId]], Awaitable[None]]
 """Replaces the words of erased agents in the archives of other conversations. Raises `LogError`."""
 
 
+RefuseRestores = Callable[[Space, Collection[AgentId]], Awaitable[None]]
+"""Refuses restores that have read an archive with words of these agents before."""
+
+
 class ExternalStores(Struct, frozen=True):
     """What erasure needs to know about places outside of the log."""
 
@@ -78,6 +82,7 @@ class ExternalStores(Struct, frozen=True):
     remember: RememberErasure | None = None
     delete_archive: DeleteArchive | None = None
     erase_archived_words: EraseArchivedWords | None = None
+    refuse_restores: RefuseRestores | None = None
 
 
 class ErasurePreview(Struct, frozen=True):
@@ -257,10 +262,13 @@ async def finish(
     items = unfinished.items
     known = {item.agent: item for item in items}
     erased = set(known)
+    moved = record.scope == "archive"
+    if outside.refuse_restores is not None and not (moved or all(each.deleted for each in items)):
+        await outside.refuse_restores(space, await agents_of(log, unfinished))
     while waiting := [item.agent for item in items if not item.deleted]:
         for agent in waiting:
             inside: Senders = {}
-            if outside.archived is not None and record.scope != "archive":
+            if outside.archived is not None and not moved:
                 inside = await outside.archived(space, agent)
                 erased |= inside.keys()
             changed = await log.erase_agent(space, record.id, agent, inside)
@@ -269,7 +277,6 @@ async def finish(
         items = await _items_of(log, record.id)  # none, if another process has just finished it
         known |= {item.agent: item for item in items}
     erased |= known.keys()
-    moved = record.scope == "archive"
     for item in known.values() if not moved else ():
         if outside.remember is not None:
             await outside.remember(space, item.agent, record.at)
@@ -313,6 +320,14 @@ async def _erase_in_storage(
         except LogError as error:
             problems.append(error)
     return problems
+
+
+async def agents_of(log: ErasableLog, unfinished: UnfinishedErasure) -> set[AgentId]:
+    """The agents that an unfinished erasure is about, with their descendants."""
+    found: set[AgentId] = set()
+    for item in unfinished.items:
+        found |= {item.agent, *await log.descendants(unfinished.space, item.agent)}
+    return found
 
 
 async def _items_of(log: ErasableLog, erasure: str) -> tuple[ErasureItem, ...]:
