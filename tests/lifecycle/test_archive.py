@@ -448,9 +448,22 @@ async def test_a_stub_cannot_be_continued_and_says_how_to_bring_it_back(tmp_path
         agent = await _conversation(db)
         await agent.archive_to(f"file://{tmp_path}")
         way_out = f"Type 'sapwood restore {agent.id}' to bring it back"
-        for act in (agent.fork, agent.unarchive, lambda: agent.record("And?", "No.")):
+        for act in (agent.fork, agent.unarchive, agent.kill, lambda: agent.record("And?", "No.")):
             with pytest.raises(RefusedError, match=way_out):
                 await act()
+
+
+async def test_a_stub_that_an_earlier_version_killed_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await _conversation(db)
+        before = await _everything(db)
+        await agent.archive_to(f"file://{tmp_path}")
+        monkeypatch.setattr("sapwood.core.decide.guards.require_not_in_archive", str)
+        await agent.kill()
+        await db.restore(agent.id)
+        assert await _everything(db) == before
 
 
 async def test_what_was_added_to_a_stub_is_not_lost(

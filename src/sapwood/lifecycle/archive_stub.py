@@ -17,6 +17,7 @@ from sapwood.core.errors import RefusedError
 from sapwood.core.events import (
     SYSTEM,
     AgentArchived,
+    AgentKilled,
     AgentRenamed,
     AgentStarted,
     AgentTagged,
@@ -42,7 +43,7 @@ _MAX_WORDS = 2_000
 """Characters of prompts that a stub keeps for search."""
 
 _ADDED_BY_NOBODY = (
-    *(AgentStarted, TurnRecorded, AgentArchived, AgentUnarchived, WordsErased),
+    *(AgentStarted, TurnRecorded, AgentArchived, AgentUnarchived, AgentKilled, WordsErased),
     *(AgentTagged, AgentRenamed, SessionJudged, SessionDiffered),
 )
 """The events of a stub that nobody would miss, and those that `carried_over` takes."""

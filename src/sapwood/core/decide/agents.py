@@ -393,6 +393,7 @@ def kill(inputs: DecisionInput, command: Kill, meta: CommandMeta) -> Accepted:
     """Kills the target and its descendants, which are `inputs.others`."""
     target = inputs.state
     guards.require_exists(target)
+    guards.require_not_in_archive(target)
     if meta.actor.role == "model":
         if target.parent is None:
             raise Refused(refusals.RootNeedsHuman(target.agent))
