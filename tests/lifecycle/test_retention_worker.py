@@ -243,3 +243,18 @@ async def test_a_conversation_that_is_used_again_is_not_archived(tmp_path: Path)
         before = await agent.events()
         assert await let_go(db.connection, found, f"file://{tmp_path}", by="system") == 0
         assert await agent.events() == before
+
+
+async def test_a_conversation_that_went_meanwhile_does_not_keep_the_others(tmp_path: Path) -> None:
+    pytest.importorskip("obstore", reason="the extra 'archive' is not installed")
+    async with sapwood.open(tmp_path / "log.db") as db:
+        erased, archived, left = [await db.start(name) for name in ("erased", "archived", "left")]
+        log = erasable(db.connection.log)
+        found = await idle_conversations(log, db.connection.space, RetentionRule(days=0))
+        await erased.erase()
+        await archived.archive_to(f"file://{tmp_path}")
+        assert await let_go(db.connection, found, f"file://{tmp_path}", by="system") == 1
+        assert {each.agent for each in await db.agents() if archive_address(each)} == {
+            archived.id,
+            left.id,
+        }

@@ -21,7 +21,7 @@ from sapwood.core.errors import LogError, RefusedError
 from sapwood.core.events import SYSTEM, Actor
 from sapwood.core.ids import AgentId, Space
 from sapwood.core.log_values import AgentSummary
-from sapwood.core.refusals import ConversationInUse, Refusal
+from sapwood.core.refusals import ConversationInUse, InArchive, Refusal, UnknownAgent
 from sapwood.lifecycle.archive import (
     archive_address,
     archive_conversation,
@@ -84,8 +84,8 @@ async def let_go(
 ) -> int:
     """Archives conversations at this address, or erases them if there is none. Returns how many.
 
-    One that somebody has used since it was found stays. Raises `LogError` if the database or the
-    storage fails; what was done until then stays done.
+    One that somebody has used, archived or erased since it was found is passed over. Raises
+    `LogError` if the database or the storage fails; what was done until then stays done.
     """
     if not archive:
         eraser = eraser_for(connection)
@@ -99,7 +99,7 @@ async def let_go(
         try:
             await archive_agent(connection, each.root.agent, archive, by=by, members=each.members)
         except RefusedError as refused:
-            if not isinstance(refused.refusal, ConversationInUse):
+            if not isinstance(refused.refusal, ConversationInUse | InArchive | UnknownAgent):
                 raise
         else:
             done += 1
