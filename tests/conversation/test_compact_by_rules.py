@@ -1,6 +1,6 @@
 """`/compact` of a session of another program: a summary by rules, which holds the one before it."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from pathlib import Path
 
@@ -14,9 +14,16 @@ from sapwood.conversation.answers import Compacted
 from sapwood.conversation.script import CommandStep
 from sapwood.conversation.service import ConversationService
 from sapwood.core.command_table import TABLE
+from sapwood.core.commands import KeepLast
 from sapwood.core.events import ContextSummarized
-from sapwood.core.ids import AgentId
+from sapwood.core.ids import AgentId, Space
+from sapwood.core.refusals import SummaryOutdated
+from sapwood.core.state import State
+from sapwood.core.turn import Turn
 from sapwood.imports.importer import Importer
+from sapwood.turns.clock_and_ids import command_meta
+from sapwood.turns.log import Log
+from sapwood.turns.summary_basis import SummaryBasis, summary_basis
 from tests.programs.transcripts.writing import ClaudeFile
 
 
@@ -95,3 +102,29 @@ async def test_a_second_summary_holds_the_first_one_once(
         assert summary.text.count("that Sapwood built by rules") == 1
         assert summary.text.count("The user wants this to be kept: the names of the nests") == 1
         assert summary.ledger.count("Use oak instead of pine for the granary.") == 1
+
+
+async def test_a_summary_of_turns_that_are_not_those_in_view_any_more_is_refused(
+    connection: Connection,
+    service: ConversationService,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    file = ClaudeFile(tmp_path)
+    for word in ("slate", "clay"):
+        file.user(f"And a roof of {word}?")
+        file.says("Why not.")
+    agent = await imported(connection, file)
+    dispatcher = service.services.space.dispatcher
+
+    async def read_while_a_turn_is_cleared(
+        log: Log, space: Space, state: State, turns: Sequence[Turn]
+    ) -> SummaryBasis:
+        basis = await summary_basis(log, space, state, turns)
+        await dispatcher.dispatch(KeepLast(agent, 1), command_meta())
+        return basis
+
+    monkeypatch.setattr("sapwood.turns.summary_basis.summary_basis", read_while_a_turn_is_cleared)
+    done = await service.answer(agent, CommandStep(TABLE["compact"], ""))
+    assert done == SummaryOutdated()
+    assert (await dispatcher.open(agent)).live.summary is None

@@ -41,6 +41,8 @@ from tests.conversation.spaces import TestSpace, service_of
 from tests.store.memory_log import MemoryLog
 from tests.turns.commanding import AGENT, MODEL, Desk
 
+CHILD = AgentId("child")
+
 
 @pytest.fixture
 def log() -> MemoryLog:
@@ -146,7 +148,6 @@ async def test_mail_of_a_turn_that_leaves_view_waits_for_the_next_prompt(desk: D
 @pytest.mark.parametrize(
     "command",
     [
-        Clear(AGENT),
         KeepLast(AGENT, 1),
         Compact(AGENT, "Numbers.", keep=1),
         Drop(AGENT, (TurnPlace(4, 4),)),
@@ -160,6 +161,42 @@ async def test_mail_of_a_turn_that_had_left_view_already_waits_too(
     await desk.turn("ask 4", "answer 4")
     await desk.turn("ask 5", "answer 5")
     await desk.do(command)
+    answer = await runs(desk, "rewind", "4")
+    assert isinstance(answer, Changed)
+    assert "before turn 4. 1 note waits for the next prompt again. " in answer.message
+    assert await next_prompt(desk) == ["mail", "changed"]
+
+
+async def test_mail_that_a_bare_clear_took_out_of_view_does_not_wait_again(desk: Desk) -> None:
+    for number in (1, 2, 3):
+        await desk.do(Send(AGENT, f"m{number}", f"The build {number} is red."))
+        await desk.do(ReadMail(AGENT))
+        await desk.turn(f"ask {number + 3}", "answer")
+        if number == 2:
+            await desk.do(Clear(AGENT))
+    answer = await runs(desk, "rewind", "4")
+    assert isinstance(answer, Changed)
+    assert "1 note waits for the next prompt again." in answer.message
+    notes = (await desk.dispatcher.open(AGENT)).state.notes
+    assert [note.text for note in notes] == ["The build 3 is red."]
+
+
+async def test_mail_waits_again_if_the_clear_was_undone_or_the_mail_is_in_view_again(
+    desk: Desk,
+) -> None:
+    await desk.do(Send(AGENT, "m1", "The build is red."))
+    await desk.do(ReadMail(AGENT))
+    await desk.turn("ask 4", "answer 4")
+    await desk.turn("ask 5", "answer 5")
+    await desk.do(Clear(AGENT))
+    await desk.do(Undo(AGENT))
+    await desk.do(KeepLast(AGENT, 1))
+    await runs(desk, "rewind", "4")
+    assert len((await desk.dispatcher.open(AGENT)).state.notes) == 1
+    await desk.do(Undo(AGENT))
+    await desk.do(Clear(AGENT))
+    await runs(desk, "rewind", "5")
+    assert await turns(desk) == [1, 2, 3, 4]
     await runs(desk, "rewind", "4")
     assert await next_prompt(desk) == ["mail", "changed"]
 
@@ -202,11 +239,14 @@ async def test_mail_that_comes_into_view_again_does_not_wait(desk: Desk) -> None
     assert sum("The build is red." in text for text in await desk.said()) == 1
 
 
-async def test_a_child_whose_first_turn_had_left_view_knows_that_it_is_one(desk: Desk) -> None:
+@pytest.mark.parametrize("command", [KeepLast(CHILD, 1), Clear(CHILD)])
+async def test_a_child_whose_first_turn_had_left_view_knows_that_it_is_one(
+    desk: Desk, command: Command
+) -> None:
     await desk.do(Fork(AGENT, CHILD))
     await desk.turn("ask", "answer", CHILD)
     await desk.turn("ask more", "answer", CHILD)
-    await desk.do(KeepLast(CHILD, 1))
+    await desk.do(command)
     await runs(desk, "rewind", "1", CHILD)
     assert await next_prompt(desk, CHILD) == ["parent", "changed"]
 
@@ -235,7 +275,6 @@ async def test_notes_of_the_parent_do_not_wait_in_a_fork(desk: Desk) -> None:
     assert await next_prompt(desk, CHILD) == ["parent", "changed"]
 
 
-CHILD = AgentId("child")
 CARRIED = "[The user's last request before this point, verbatim]\n"
 
 

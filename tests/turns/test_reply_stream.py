@@ -354,7 +354,12 @@ KEYS = {
     "quoted": PEM.replace("-----\n", '-----\\n" +\n"').replace("\nMIIE", '\\n" +\n"MIIE'),
     "putty": "\n".join(("Private-" + "Lines: 9", *LINES, "Private-MAC: " + "0a1b2c3d4e" * 4)),
     "json": '{\n"d": "' + LINES[0] + '",\n"e": "AQAB",\n"kty": "RSA"\n}',
+    "nested json": '{\n"d": "' + LINES[0] + '",\n"ext": {"a": {}},\n"kty": "RSA"\n}',
     "xml": "<RSAKeyValue>\n<D>" + "\n".join(LINES) + "</D>\n</RSAKeyValue>",
+    "in a fence": PEM.replace("-----BEGIN", "`-----BEGIN")
+    .replace("KEY-----\nMIIE", "KEY-----`\n```\nMIIE")
+    .replace("\n-----END", "\n```\n-----END"),
+    "explained": PEM.replace("\nMIIE", " and its lines:" + " word" * 60 + "\nMIIE", 1),
 }
 
 
@@ -366,7 +371,31 @@ def test_no_line_of_a_key_is_shown_however_it_arrives(name: str) -> None:
         for first in range(0, size, 7):
             shown = shown_of(text, size, first)
             assert not [line for line in LINES if line in shown], (size, first)
-            assert shown == whole or name == "quoted"
+            assert shown == whole or name in ("quoted", "explained")
+
+
+HEADER = PEM.split("\n", 1)[0]
+NAMED = {
+    "plain": f"A PEM file begins with {HEADER} and then the base64 follows. ",
+    "bold": f"It begins with **{HEADER}** and then the base64 follows. ",
+    "command": f"Run `grep -r {HEADER} .` to find them. ",
+    "left out": f"```\nkey: |\n  {HEADER}\n  ...\n```\n",
+    "code": f"``{HEADER}`` ",
+    "hash": '```json\n{"a": "x", "d": "' + "ab" * 32 + '",\n```\n',
+    "putty": "The line `Private-" + "Lines: 14` says how many lines follow. ",
+    "xml": "The element <RSAKeyValue> has the numbers. ",
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_a_text_that_names_the_start_of_a_key_is_shown_while_it_arrives(name: str) -> None:
+    text = NAMED[name] + "The sum is " + "ab12" * 16 + " here, word after word. " * 30
+    stream, shown = MaskedStream(mask_secrets), ""
+    for start in range(0, len(text), 40):
+        stream.add(text[start : start + 40])
+        shown += stream.take()
+    assert shown.count("word after word.") > 20
+    assert shown + stream.take(all_of_it=True) == mask_secrets(text)
 
 
 @pytest.mark.parametrize("size", [24, 80])

@@ -325,7 +325,8 @@ async def test_mail_of_the_turns_that_are_taken_back_waits_for_the_next_prompt(
         await at.says("write a.txt two")
         seen = await at.said()
         for _ in range(2):
-            await at.agent.revert("2")
+            said = (await at.agent.revert("2")).message
+            assert "ignored files. 1 note waits for the next prompt again. Type /revert" in said
             [note] = (await at.agent.state()).notes
             assert (note.origin, note.text) == ("mail", "The build is red.")
             await at.agent.revert("back")

@@ -8,9 +8,12 @@ from collections.abc import Iterable, Sequence
 
 from sapwood.core.content import Note
 from sapwood.core.ids import AgentId
+from sapwood.core.plural import counted
 from sapwood.core.state import WAITING_LIMIT
 from sapwood.core.turn import Turn
 
+RETURN_SIZE = 64_000
+"""The most characters of notes that a return brings back, about 16,000 tokens."""
 _WAIT_AGAIN = frozenset({"parent", "mail", "self", "delegated"})
 
 
@@ -39,11 +42,38 @@ def notes_in_view(notes: Iterable[Note], turns: Sequence[Turn]) -> tuple[Note, .
 def notes_after_return(
     waiting: Sequence[Note], left: Iterable[Note], in_view: Sequence[Note]
 ) -> tuple[Note, ...]:
-    """The notes that wait after a return; of very many, what a child is told and the newest."""
+    """The notes that wait after a return; of very many, what a child is told and the newest.
+
+    Those that waited before stay, so the notes that wait again have the room that these leave.
+    """
     stays = [note for note in waiting if note not in in_view]
-    notes = [*(note for note in left if note not in stays), *stays]
-    if len(notes) <= WAITING_LIMIT:
-        return tuple(notes)
-    told = [note for note in notes if note.origin == "parent"]
-    others = [note for note in notes if note.origin != "parent"]
-    return (*told, *others[len(notes) - WAITING_LIMIT :])
+    again = [note for note in left if note not in stays]
+    told = sum([note.origin == "parent" for note in again])
+    room, size = WAITING_LIMIT - len(stays) - told, RETURN_SIZE - _size(stays)
+    kept: list[Note] = []
+    for note in reversed(again):
+        if note.origin != "parent":
+            room, size = room - 1, size - len(note.text)
+        if note.origin == "parent" or (room >= 0 and size >= 0):
+            kept.append(note)
+    return (*reversed(kept), *stays)
+
+
+def _size(notes: Iterable[Note]) -> int:
+    return sum([len(note.text) for note in notes])
+
+
+def describe_return(before: Sequence[Note], left: Sequence[Note], after: Sequence[Note]) -> str:
+    """How many notes wait again after a return, as the end of an answer; empty if none do.
+
+    >>> mail = (Note("mail", "The build is red."),)
+    >>> describe_return((), mail, mail)
+    ' 1 note waits for the next prompt again.'
+    """
+    again = len([note for note in after if note not in before])
+    older = len([note for note in left if note not in after])
+    if not again and not older:
+        return ""
+    waits = "waits" if again == 1 else "wait"
+    rest = f", {older:,} older {'one does' if older == 1 else 'ones do'} not" if older else ""
+    return f" {counted(again, 'note')} {waits} for the next prompt again{rest}."

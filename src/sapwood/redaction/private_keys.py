@@ -41,18 +41,26 @@ _XML_KEY = LazyPattern(r"<D>([A-Za-z0-9+/=\s]{40,2000})</D>")
 
 _PART_OF_HEADER = LazyPattern(r"(?:-----BEGIN |---- (?:BEGIN )?)(?:[A-Z0-9]{2,12} ){0,5}\Z")
 _MAX_HEADER = 100
-_ARRIVING = (
-    # A name of a header in quotes is followed by no key, or by lines of it that are found as such.
-    (
-        "PRIVATE KEY",
-        LazyPattern(rf"{_HEADER_FORM}(?![\"'`])"),
-        LazyPattern(rf"{_FOOTER_FORM}|{_BEGIN_FORM}"),
-    ),
-    ("Private-Lines", _PUTTY, LazyPattern(r"Private-(?:MAC|Hash): ?[0-9a-f]{40,64}")),
-    ('"d"', _JSON_KEY, LazyPattern(r"\}")),
-    ("<RSAKeyValue>", LazyPattern("<RSAKeyValue>"), LazyPattern("</RSAKeyValue>")),
+_JSON_MEMBERS = LazyPattern(
+    r"""(?:\{(?:[^{}]|\{[^{}]*+\})*+\}|[\s,:{\[\]]|"(?:[^"\\\n]|\\.)*+"|-?\d[\d.eE+-]*+"""
+    r"""|true|false|null)*+"""
+    r"""(?:"(?:[^"\\\n]|\\.)*+)?"""
 )
-"""What a key has, its start, and its end. In JSON, what makes a value a key may come after it."""
+_XML_LINES = LazyPattern(r"[A-Za-z0-9+/=\s]{0,2000}", re.ASCII)
+_ARRIVING = (
+    ("PRIVATE KEY", _HEADER, _LINES, LazyPattern(rf"{_FOOTER_FORM}|{_BEGIN_FORM}")),
+    ("Private-Lines", _PUTTY, _LINES, LazyPattern(r"Private-(?:MAC|Hash): ?[0-9a-f]{40,64}")),
+    ('"d"', _JSON_KEY, _JSON_MEMBERS, LazyPattern(r"\}")),
+    ("<RSAKeyValue>", LazyPattern("<D>"), _XML_LINES, LazyPattern("</D>")),
+)
+"""What a text with a key has, the key's start, what follows it, and its end.
+
+In JSON, what makes a value a key may come after it.
+"""
+_BETWEEN = 100
+"""The most other characters between the start, the lines and the end of a key that is set oddly."""
+_RUN = LazyPattern(r"(?<![A-Za-z0-9+/=])(?=[a-z0-9+/=]*+[A-Z])[A-Za-z0-9+/=]{40,}+")
+"""Most of a line of a key, whatever stands around it. A hash or a path has no capital letter."""
 
 KEY_ANCHORS = ("PRIVATE KEY", "Private-Lines", '"kty"', "<RSAKeyValue>")
 
@@ -76,16 +84,28 @@ def find_private_keys(searched: Searched) -> Iterator[Span]:
 def arriving_key(text: str) -> int:
     """Returns where a key begins whose end may still arrive; the length of the text if none does.
 
-    A key that has not ended after the length of the longest keys is none.
+    A key that has not ended after the length of the longest keys is none. If a text only names the
+    start of a key, what follows can be shown, up to what looks like a line of a key.
     """
     part = _PART_OF_HEADER.search(text, max(0, len(text) - _MAX_HEADER))
     start = part.start() if part else len(text)
-    for anchor, begin, end in _ARRIVING:
+    for anchor, begin, lines, end in _ARRIVING:
         if anchor in text:
             begun = list(begin.finditer(text, max(0, len(text) - _MAX_LENGTH)))
-            if begun and not end.search(text, begun[-1].end()):
-                start = min(start, begun[-1].start())
+            lines_end = _after(lines, text, begun[-1].end()) if begun else 0
+            if begun and not end.search(text, lines_end):
+                start = min(start, _unfinished(text, begun[-1].start(), lines_end))
     return start
+
+
+def _unfinished(text: str, start: int, lines_end: int) -> int:
+    """Returns from where a text must wait for the end of a key whose lines ended so far."""
+    if len(text) - lines_end <= _BETWEEN:
+        return start
+    run = _RUN.search(text, lines_end)
+    if run is None:
+        return len(text)
+    return start if run.start() - lines_end <= _BETWEEN else run.start()
 
 
 def _armoured(text: str) -> Iterator[Span]:

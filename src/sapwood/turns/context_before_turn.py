@@ -110,14 +110,24 @@ async def _turns_left_behind(
 ) -> list[Turn]:
     """The turns that leave view, and all others between the tip and the place of the return.
 
-    These were out of view already, but what came after the place was told after it too.
+    These were out of view already, but what came after the place was told after it too. What a
+    bare clear took out of view is not told again.
     """
     state, place = opened.state, context.tip
+    clears = [step.since or step.version for step in state.undo if step.cause == "clear"]
+    cleared = max(clears, default=0)
     path = (await read_live(log, space, state, context=Context(state.context.tip, place))).turns
     if path and path[0].parent != place:  # the place is on a side branch
         branch = (await read_live(log, space, state, context=Context(place))).turns
         stays = {turn.ref for turn in branch}
         path = [turn for turn in path if turn.ref not in stays]
+    path = [turn if turn.first > cleared else _cleared(turn) for turn in path]
     in_view = {turn.ref for turn in after}
-    gone = {turn.ref: turn for turn in (*opened.live.turns, *path) if turn.ref not in in_view}
+    gone = {turn.ref: turn for turn in (*path, *opened.live.turns) if turn.ref not in in_view}
     return list(gone.values())
+
+
+def _cleared(turn: Turn) -> Turn:
+    """A turn before a bare clear: of its notes, only what tells a child that it is one stays."""
+    told = [part for part in turn.prompt if isinstance(part, Note) and part.origin == "parent"]
+    return structs.replace(turn, prompt=tuple(told))

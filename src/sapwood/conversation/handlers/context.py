@@ -351,7 +351,7 @@ async def _compact_by_rules(call: Call, keep: int, wanted: str) -> answers.Compa
     basis = await summary_basis(space.log, space.space, opened.state, turns)
     text = _text_by_rules(opened.live.summary, wanted)
     listed = render_ledger(basis.ledger)
-    command = commands.Compact(call.agent, text, keep, listed, of=opened.state.context.tip)
+    command = commands.Compact(call.agent, text, keep, listed, context=opened.state.context)
     done = await call.give(command)
     return answers.Compacted(call.agent, done.message, done.events)
 

@@ -35,7 +35,7 @@ from sapwood.core.plural import counted
 from sapwood.core.state import State
 from sapwood.core.token_count import Counter
 from sapwood.core.turn import Result, Turn
-from sapwood.core.waiting_notes import notes_after_return
+from sapwood.core.waiting_notes import describe_return, notes_after_return
 
 LOAD_LIMIT = 64_000
 """The most characters of one quoted turn: it is in every request."""
@@ -162,7 +162,8 @@ def _rewind_before(
         cause=command.cause,
         waiting=None if waiting == state.notes else waiting,
     )
-    return accept(inputs, meta, event, f"Rewound to just before turn {command.place}.")
+    again = describe_return(state.notes, command.notes_left, waiting)
+    return accept(inputs, meta, event, f"Rewound to just before turn {command.place}.{again}")
 
 
 def return_to(inputs: DecisionInput, command: ReturnTo, meta: CommandMeta) -> Accepted:

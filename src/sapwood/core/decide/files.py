@@ -14,7 +14,7 @@ from sapwood.core.events import CheckpointMade, CheckpointMissed, ContextReverte
 from sapwood.core.plural import counted
 from sapwood.core.refusals import RevertOvertaken
 from sapwood.core.state import State
-from sapwood.core.waiting_notes import notes_after_return
+from sapwood.core.waiting_notes import describe_return, notes_after_return
 
 
 def make_checkpoint(inputs: DecisionInput, command: MakeCheckpoint, meta: CommandMeta) -> Accepted:
@@ -57,6 +57,7 @@ def finish_revert(inputs: DecisionInput, command: FinishRevert, meta: CommandMet
     to = state.reverting.to
     heard = command.notes_in_view
     waiting = notes_after_return(state.notes, command.notes_left, heard)
+    again = describe_return(state.notes, command.notes_left, waiting)
     event = ContextReverted(
         to,
         command.context,
@@ -72,8 +73,8 @@ def finish_revert(inputs: DecisionInput, command: FinishRevert, meta: CommandMet
         meta,
         event,
         f"Files and context are as they were {to.words}: {_counted(command.restored)}. "
-        f"Not changed: {_left(command.files, command.restored)}. Type /revert to go further back, "
-        "/revert back to undo this, or /undo to move only the context.",
+        f"Not changed: {_left(command.files, command.restored)}.{again} Type /revert to go further "
+        "back, /revert back to undo this, or /undo to move only the context.",
     )
 
 
