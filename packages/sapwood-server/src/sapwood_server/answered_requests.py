@@ -63,16 +63,16 @@ class AnsweredRequests:
                 return _again(first)
         settled = asyncio.get_running_loop().create_future()
         self._running[key] = _Running(content, settled)
-        kept: Response | None = None
+        shared: Response | None = None
         try:
             response = await answer()
+            shared = None if isinstance(response, StreamingResponse) else response
             if _is_settled(response):
-                kept = response
                 self._keep(key, content, response)
             return response
         finally:
             del self._running[key]
-            settled.set_result(kept)
+            settled.set_result(shared)
 
     def has(self, space: str, id: str) -> bool:
         """Whether the answer to the request with this id is kept."""
