@@ -622,6 +622,33 @@ async def test_a_quotation_that_is_erased_goes_from_an_archive(tmp_path: Path) -
         assert ERASED in str(await restored.events())
 
 
+async def test_what_is_open_elsewhere_forgets_words_that_were_erased_in_an_archive(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "log.db"
+    async with sapwood.open(path) as db, sapwood.open(path) as other:
+        sender, receiver = await db.start(), await db.start()
+        await sender.send(receiver, "The heron is in the reeds.")
+        await receiver.read_mail()
+        await receiver.record("And now?", "We wait.")
+        child = await receiver.fork()
+        family = [await other.get(each.id) for each in (receiver, child)]
+        rows = [OpenTimeline(other.connection, each.id) for each in family]
+
+        async def shown() -> list[str]:
+            pages = [str((await each.page()).rows) for each in rows]
+            return pages + [str(await each.request()) for each in family]
+
+        assert all("heron" in each for each in await shown())
+        await receiver.archive_to(f"file://{tmp_path}")
+        await sender.erase()
+        await db.restore(receiver.id)
+        assert not [each for each in await shown() if "heron" in each]
+        for summary in await db.agents():
+            kinds = [each.event.kind for each in await (await db.get(summary.agent)).events()]
+            assert (summary.version, kinds.count("words.erased")) == (len(kinds), 1)
+
+
 async def test_archives_without_words_of_the_erased_are_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -127,6 +127,29 @@ async def test_requests_at_the_same_time_are_carried_out_once() -> None:
     assert {bytes(each.body) for each in found} == {b"done"}
 
 
+@pytest.mark.parametrize("status", [409, 424])
+async def test_a_request_that_waits_gets_the_refusal_of_the_first_one(status: int) -> None:
+    answered = AnsweredRequests()
+    calls: list[int] = []
+    go = asyncio.Event()
+
+    async def answer() -> Response:
+        calls.append(1)
+        await go.wait()
+        return Response(b"{}", status, media_type="application/problem+json")
+
+    waiting = [
+        asyncio.ensure_future(answered.once("local", "a", CONTENT, answer)) for _ in range(5)
+    ]
+    await asyncio.sleep(0)
+    go.set()
+    found = await asyncio.gather(*waiting)
+    assert len(calls) == 1
+    assert {each.status_code for each in found} == {status}
+    await answered.once("local", "a", CONTENT, answer)
+    assert len(calls) == 2  # nothing was done, so a later request is carried out
+
+
 async def test_a_failure_of_the_server_is_tried_again() -> None:
     answered = AnsweredRequests()
     statuses = iter((503, 429, 200))

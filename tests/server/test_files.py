@@ -142,3 +142,29 @@ async def test_uploads_are_bounded(served: Served, agent: AgentId) -> None:
         empty = await client.post(path, content=b"", headers=RAW)
         form = await client.post(path, content=b"x", headers={"Content-Type": "text/plain"})
     assert [each.status_code for each in (large, lies, empty, form)] == [413, 413, 422, 415]
+
+
+async def test_a_prompt_with_a_file_that_was_held_is_sent_with_its_id_when_the_turn_ends(
+    served: Served, agent: AgentId, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = served.spaces.get("local").agents.service.services.models
+    assert models is not None
+
+    def callable_(model: str) -> None:
+        assert model
+
+    monkeypatch.setattr(models, "require", callable_)
+    async with served.client() as client:
+        path = f"/v1/agents/{agent}"
+        file = (await upload(client, agent, PNG)).json()["file"]["id"]
+        body = {"text": "What is it?", "files": [file], "waits": True, "id": "one"}
+        await client.post(f"{path}/turns", json={"text": "Hello?"})
+        held = await client.post(f"{path}/submissions", json=body)
+        await client.post(f"{path}/interrupt", json={})
+        sent = await client.post(f"{path}/submissions", json=body)
+        again = await client.post(f"{path}/submissions", json=body)
+    assert [each.json()["prompt"] for each in (held, sent, again)] == ["held", "sent", "sent"]
+    assert again.headers["idempotency-replayed"] == "true"
+    log = await served.connection.log.read(served.connection.space, agent)
+    prompts = [each.event.prompt for each in log if isinstance(each.event, TurnStarted)]
+    assert [prompt[-1].text for prompt in prompts] == ["Hello?", "What is it?"]

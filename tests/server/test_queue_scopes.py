@@ -107,3 +107,17 @@ async def test_a_goal_sends_nothing_that_only_a_person_may_run(
     assert [mark.name for mark in state.marks] == ["A"]
     assert state.settings.permission_mode == "ask"
     assert [each.text for each in state.queue] == ["/permissions all", "/mark B"]
+
+
+async def test_a_goal_sends_a_queued_message_with_a_command_that_only_reads(
+    served: Served, agent: AgentId
+) -> None:
+    await stored(served, agent, "/agents\n/mark A", "/mark B")
+    goal = SetGoal(agent, "g1", "It is done.")
+    accepted(await served.connection.dispatcher.dispatch(goal, command_meta()))
+    goals = served.spaces.get("local").goals
+    await goals.start(agent)
+    await eventually(lambda: not goals.runs(agent))
+    state = await state_of(served, agent)
+    assert [mark.name for mark in state.marks] == ["A", "B"]
+    assert not state.queue

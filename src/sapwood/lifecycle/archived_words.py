@@ -31,6 +31,7 @@ from sapwood.lifecycle.archive_stub import sources_in
 from sapwood.lifecycle.erasable_log import ErasableLog
 from sapwood.turns.clock_and_ids import new_record_id, now
 
+_Log = tuple[AgentSummary, list[Recorded]]
 _PAGE = 1_000
 _TRIES = 5
 
@@ -92,9 +93,33 @@ async def _erase_in(
         for summary, events in agents
     ]
     if after != agents:
+        after = _told(agents, after, erased)
         await write_again(log, space, address, after)
     if not await _tell(log, space, stub, erased):
         await delete_object(address)
+
+
+def _told(before: Iterable[_Log], after: Iterable[_Log], erased: Iterable[AgentId]) -> list[_Log]:
+    """These logs, with an event for each erased agent at the end of those that have changed.
+
+    It is also added to those that were forked from them. By it, every process notices that what it
+    read before the logs were archived is outdated when they come back. Parents come first.
+    """
+    command = CommandId(f"erasure-{new_record_id()}")
+    told: list[_Log] = []
+    outdated: set[AgentId] = set()
+    for old, (summary, events) in zip(before, after, strict=True):
+        if old == (summary, events) and summary.parent not in outdated:
+            told.append(old)
+            continue
+        outdated.add(summary.agent)
+        new = [
+            Recorded(summary.agent, summary.version + n, WordsErased(agent), now(), SYSTEM, command)
+            for n, agent in enumerate(sorted(erased), 1)
+        ]
+        grown = structs.replace(summary, version=summary.version + len(new))
+        told.append((grown, [*events, *new]))
+    return told
 
 
 async def _without(

@@ -1,8 +1,8 @@
 """Answers to requests with an id, kept for a while: the same id again gives the first answer.
 
-The same id with another route or body is refused. What was refused is not kept, as the log keeps no
-receipt of it: nothing was done, so the same request can succeed later. A request that comes while
-the first one with its id is still carried out waits for the answer to it.
+The same id with another route or body is refused. What was refused or held is not kept, as the log
+keeps no receipt of it: nothing was done, so the same request can succeed later. A request that
+comes while the first one with its id is still carried out waits for the answer to it.
 """
 
 import asyncio
@@ -63,16 +63,16 @@ class AnsweredRequests:
                 return _again(first)
         settled = asyncio.get_running_loop().create_future()
         self._running[key] = _Running(content, settled)
-        kept: Response | None = None
+        shared: Response | None = None
         try:
             response = await answer()
+            shared = None if isinstance(response, StreamingResponse) else response
             if _is_settled(response):
-                kept = response
                 self._keep(key, content, response)
             return response
         finally:
             del self._running[key]
-            settled.set_result(kept)
+            settled.set_result(shared)
 
     def has(self, space: str, id: str) -> bool:
         """Whether the answer to the request with this id is kept."""
@@ -122,23 +122,26 @@ def _require_same(first: RequestContent, content: RequestContent) -> None:
 def _is_settled(response: Response) -> bool:
     """Whether something was done: then the answer is the last word on its command.
 
-    A submission that was refused may have been carried out up to the refusal. A stream cannot be
-    given again.
+    A submission that was refused may have been carried out up to the refusal, and one that was
+    accepted may be held. A stream cannot be given again.
     """
     if isinstance(response, StreamingResponse):
         return False
+    if response.status_code == 202:
+        return _decode(response.body).prompt != "held"
     if response.status_code < 400:
         return True
     return response.status_code < 500 and bool(_decode(response.body).done)
 
 
-class _Partly(Struct, frozen=True):
-    """What a problem says of the steps before the refusal."""
+class _Done(Struct, frozen=True):
+    """What an answer says was done: the steps before a refusal, and what came of a prompt."""
 
     done: tuple[object, ...] = ()
+    prompt: str = ""
 
 
-_decode = msgspec.json.Decoder(_Partly).decode
+_decode = msgspec.json.Decoder(_Done).decode
 
 
 def _again(first: Response) -> Response:

@@ -107,12 +107,12 @@ class GoalRuns:
 
 
 def _needs_nobody(queued: str) -> bool:
-    """Whether a text of the queue needs no more than the scope to write.
+    """Whether a text of the queue needs no more than the scopes to read and to write.
 
     Anybody may have put it there. Nobody is asked while a goal continues, so the rest waits for a
-    person.
+    person. What a command reads is shown to nobody here.
     """
-    return scopes_to_send(queued) <= {"write"}
+    return scopes_to_send(queued) <= {"read", "write"}
 
 
 class LimitWaits:
