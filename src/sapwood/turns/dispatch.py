@@ -455,8 +455,8 @@ class Dispatcher:
         began = monotonic()
         try:
             earlier = await self.log.commit(self.space, commit)
-        except asyncio.CancelledError:  # a log stores it all the same, now or soon
-            self._save(self._store_without_caller(commit))
+        except asyncio.CancelledError:  # if the log has it by now, it stores it all the same
+            self._save(self._publish_late(commit))
             raise
         METRICS.observe("sapwood_commit_seconds", monotonic() - began)
         if earlier is not None:
@@ -464,14 +464,14 @@ class Dispatcher:
         self._committed(commit, after)
         return None
 
-    async def _store_without_caller(self, commit: Commit) -> None:
-        """Stores what nobody waits for any more, unless that is done already.
+    async def _publish_late(self, commit: Commit) -> None:
+        """Calls the listeners for a commit whose sender stopped waiting, if the log has stored it.
 
-        So everyone who has to act on a commit hears of it, whoever stopped waiting when.
+        It is not committed again: if the log did not have it yet, the sender has taken it back.
         """
         with suppress(LogError):
-            earlier = await self.log.commit(self.space, commit)
-            if earlier is None or earlier in commit.receipts:
+            stored = await self.log.late_receipt(self.space, commit.receipt.command)
+            if stored in commit.receipts:
                 self._committed(commit, {})
 
     def _committed(self, commit: Commit, after: dict[AgentId, OpenAgent]) -> None:
