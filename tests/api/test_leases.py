@@ -3,12 +3,14 @@
 import asyncio
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
 import sapwood
 from sapwood import Agent, RefusedError, Request, Sapwood, Text
-from sapwood.core.commands import CompleteTurn
+from sapwood.core.commands import AddReply, CompleteTurn
+from sapwood.core.errors import LogError
 from sapwood.core.events import ReplyAdded, TurnCompleted, TurnFailed, TurnLeased
 from sapwood.core.refusals import TurnHeld
 from sapwood.testing import FakeModel
@@ -160,6 +162,70 @@ async def test_a_repeated_reply_is_recorded_once_although_the_model_was_called_a
         async with agent.turn(take_over=True):
             pass
         assert await said(agent) == ["What is it?", "42"]
+
+
+async def stream_of_reply(turn: sapwood.TurnRecorder) -> None:
+    """The words of a reply that thinks after its first sentence."""
+    await turn.delta("It is 4. ")
+    await turn.delta("Wait, check.", kind="thinking")
+    await turn.delta("It is.")
+
+
+async def test_a_repeated_reply_whose_words_arrived_in_another_order_is_recorded_once(
+    tmp_path: Path,
+) -> None:
+    """Also in a process that has not seen the words arrive."""
+    for streams in (True, False):
+        async with sapwood.open(tmp_path / "log.db") as db:
+            agent = await db.start(id="chat-42", resume=True)
+            turn = agent.turn("What is it?", command_id="turn", take_over=True)
+            await turn.__aenter__()
+            if streams:
+                await stream_of_reply(turn)
+            for _ in range(2):
+                await turn.reply("It is 4. It is.", thinking="Wait, check.", command_id="reply")
+            with pytest.raises(RefusedError, match="already used"):
+                await turn.reply("It is 5.", thinking="Wait, check.", command_id="reply")
+    async with sapwood.open(tmp_path / "log.db") as db:
+        agent = await db.get("chat-42")
+        async with agent.turn(take_over=True):
+            pass
+        assert await said(agent) == ["What is it?", "It is 4. \n\nIt is."]
+
+
+async def test_the_id_of_a_reply_is_refused_in_another_conversation(db: Sapwood) -> None:
+    one, two = await db.start("one"), await db.start("two")
+    async with one.turn("Hello?") as turn, two.turn("Hello?") as other:
+        await turn.reply("Hello.", command_id="reply")
+        with pytest.raises(RefusedError, match="already used"):
+            await other.reply("Hello.", command_id="reply")
+        await other.reply("Hello.")
+
+
+async def test_a_reply_that_an_earlier_version_stored_is_recorded_once(agent: Agent) -> None:
+    """Its receipt has the digest of the command, not that of what was asked for."""
+    async with agent.turn("What is it?") as turn:
+        command = AddReply(agent.id, (Text("42"),), turn=turn.version)
+        holder = turn._holder  # pyright: ignore[reportPrivateUsage]
+        await agent.do(command, sapwood.Actor("model", ""), command_id="reply", holder=holder)
+        await turn.reply("42", command_id="reply")
+        with pytest.raises(RefusedError, match="already used"):
+            await turn.reply("43", command_id="reply")
+    assert await said(agent) == ["What is it?", "42"]
+
+
+async def test_a_reply_that_could_not_be_stored_keeps_its_order_when_it_is_repeated(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with agent.turn("What is it?") as turn:
+        await stream_of_reply(turn)
+        with monkeypatch.context() as down:
+            down.setattr(agent.connection.log, "commit", AsyncMock(side_effect=LogError("Down.")))
+            with pytest.raises(LogError):
+                await turn.reply("It is 4. It is.", thinking="Wait, check.", command_id="reply")
+        await turn.reply("It is 4. It is.", thinking="Wait, check.", command_id="reply")
+    [reply] = [each.event for each in await agent.events() if isinstance(each.event, ReplyAdded)]
+    assert reply.parts == (Text("It is 4. "), sapwood.Thinking("Wait, check."), Text("It is."))
 
 
 class _Broken(Exception):

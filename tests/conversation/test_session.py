@@ -1,7 +1,7 @@
 """A person's session: what starts a conversation, what is queued, and what waits for a turn."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -315,6 +315,43 @@ async def test_a_screen_says_that_it_did_not_attach_the_files_of_another_one(
     assert "were not attached" in outcome.message
     assert await parts_of_last_prompt(desk) == [Text]
     assert await kinds(first.turn_ended()) == []
+
+
+def too_large(folder: Path) -> None:
+    (folder / "photo.png").unlink(missing_ok=True)
+    with (folder / "photo.png").open("wb") as file:
+        file.write(b"\x89PNG\r\n\x1a\n")
+        file.truncate(60_000_000)
+
+
+def leads_out(folder: Path) -> None:
+    (folder.parent / "secret.png").write_bytes(b"\x89PNG\r\n\x1a\n secret")
+    (folder / "photo.png").unlink(missing_ok=True)
+    (folder / "photo.png").symlink_to(folder.parent / "secret.png")
+
+
+@pytest.mark.parametrize("spoil", [too_large, leads_out])
+@pytest.mark.parametrize("text", ["two @photo.png", "/mark HERE\ntwo @photo.png"])
+@pytest.mark.parametrize("is_here", [True, False])
+async def test_a_queued_text_whose_file_cannot_be_sent_is_sent_without_it(
+    desk: Desk, tmp_path: Path, spoil: Callable[[Path], None], text: str, is_here: bool
+) -> None:
+    """The file may have changed since the text was queued, or be another one on this machine."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    (folder / "photo.png").write_bytes(b"\x89PNG\r\n\x1a\n heron")
+    await desk.start()
+    first = on_this_machine(desk, folder)
+    for each in ("one", text, "three"):
+        await kinds(first.submit(each))
+    await ends_turn(desk)
+    spoil(folder)
+    screen = first if is_here else on_this_machine(Desk(desk.log), folder)
+    [*_, outcome] = [each async for each in screen.turn_ended()]
+    assert isinstance(outcome.answer, Prompted)
+    assert "were not attached" in outcome.message
+    assert await parts_of_last_prompt(desk) == [Text]
+    assert [each.text for each in await screen.queue()] == ["three"]
 
 
 async def test_two_screens_that_send_a_text_with_a_file_at_once_open_one_turn(

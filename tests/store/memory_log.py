@@ -88,6 +88,9 @@ class MemoryLog:
         self._wake_followers()
         return None
 
+    async def late_receipt(self, space: Space, command: CommandId) -> Receipt | None:
+        return await self.receipt(space, command)
+
     async def receipt(self, space: Space, command: CommandId) -> Receipt | None:
         """The receipt of this command, or None if it was never stored."""
         return self._data_of(space).receipts.get(command)

@@ -234,6 +234,30 @@ async def test_a_caller_that_stopped_waiting_can_ask_whether_it_was_stored(
         assert await versions(log, space, agent) == [1]
 
 
+async def test_the_late_receipt_says_whether_a_cancelled_commit_was_stored(
+    log: Log, space: Space
+) -> None:
+    for n in range(40):
+        agent = AgentId(f"agent-{n}")
+        commit = commit_of(append(agent, prompt_event("one")))
+        others = [
+            asyncio.ensure_future(
+                log.commit(space, commit_of(append(AgentId(f"other-{n}-{m}"), prompt_event("two"))))
+            )
+            for m in range(n % 3)
+        ]
+        waiting = asyncio.ensure_future(log.commit(space, commit))
+        for _ in range(n // 3):
+            await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
+        late = await log.late_receipt(space, commit.receipt.command)
+        await asyncio.gather(*others)
+        await log.commit(space, commit_of(append(AgentId(f"after-{n}"), prompt_event("three"))))
+        assert await log.receipt(space, commit.receipt.command) == late
+        assert await versions(log, space, agent) == ([1] if late else [])
+
+
 async def test_a_large_turn_is_one_commit(log: Log, space: Space) -> None:
     many = [str(n) for n in range(2500)]
     await start(log, space, ADA, *many)

@@ -127,3 +127,17 @@ async def test_turns_that_come_back_while_the_summary_is_written_stay_in_view() 
         assert isinstance(await compacting, SummaryOutdated)
         assert await said(agent) == before
         assert before[0] == "parameters of pagination"
+
+
+async def test_a_turn_that_comes_between_the_summary_and_its_storage_stays_in_view() -> None:
+    draft = f"They asked for {'more ' * 20}"
+    async with house(writing(draft, draft)) as at:
+        agent = await at.db.start(model="planned", cap=50_000)
+        await agent.record("parameters of pagination", ANSWER)
+
+        async def imports() -> None:
+            await agent.record("more", ANSWER)
+
+        done = await at.running.compact(agent.id, 0, True, before_storing=imports)
+        assert isinstance(done, SummaryOutdated)
+        assert (await said(agent))[::2] == ["parameters of pagination", "more"]

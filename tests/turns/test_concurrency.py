@@ -8,7 +8,8 @@ import pytest
 from sapwood.app.connection import connect
 from sapwood.core.commands import Fork, Kill, ReadMail, Send, SetMark, StartAgent, StartTurn
 from sapwood.core.content import Text
-from sapwood.core.ids import AgentId, EventRef
+from sapwood.core.ids import AgentId, EventRef, Space
+from sapwood.core.log_values import Commit, Receipt
 from sapwood.core.refusals import TurnIsOpen
 from sapwood.turns.clock_and_ids import command_meta
 from sapwood.turns.dispatch import Done
@@ -134,4 +135,30 @@ async def test_what_is_stored_after_its_sender_stopped_waiting_is_heard(
     stored = await connection.log.read(connection.space, AGENT)
     assert {each.ref for each in stored} == heard
     assert (await dispatcher.open(AGENT)).state.version == len(stored)
+    await connection.close()
+
+
+async def test_a_command_that_is_cancelled_before_the_log_has_it_is_not_stored_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A log waits before its writer for a key, or while a space is moved."""
+    connection = await connect(tmp_path / "wood.db")
+    dispatcher, log = connection.dispatcher, connection.log
+    await dispatcher.dispatch(StartAgent(AGENT), command_meta())
+    commit, waits, opened = log.commit, asyncio.Event(), asyncio.Event()
+
+    async def commit_later(space: Space, what: Commit) -> Receipt | None:
+        waits.set()
+        await opened.wait()
+        return await commit(space, what)
+
+    monkeypatch.setattr(log, "commit", commit_later)
+    sending = asyncio.create_task(dispatcher.dispatch(SetMark(AGENT, "LATE"), command_meta()))
+    await waits.wait()
+    sending.cancel()
+    await asyncio.wait([sending])
+    opened.set()
+    await dispatcher.close()
+    await dispatcher.dispatch(SetMark(AGENT, "NEXT"), command_meta())
+    assert [each.name for each in (await dispatcher.open(AGENT)).state.marks] == ["NEXT"]
     await connection.close()

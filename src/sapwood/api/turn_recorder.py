@@ -51,6 +51,7 @@ from sapwood.core.ids import AgentId
 from sapwood.core.lease import Lease
 from sapwood.core.refusals import BadValue, NoTurnOpen, StaleRequest
 from sapwood.core.view import Request
+from sapwood.turns.command_batch import request_text
 from sapwood.turns.dispatch import Done
 from sapwood.turns.open_agent import OpenAgent
 
@@ -145,6 +146,8 @@ class TurnRecorder:
         self._called_at = 0
         self._called = ""
         self._stream: RequestWords | None = None
+        self._arrived: RequestWords | None = None
+        """The words of the reply that is given next, after its stream was closed."""
         self._renewal: asyncio.Task[None] | None = None
         self._has_ended = False
 
@@ -211,9 +214,15 @@ class TurnRecorder:
             raise
 
     async def _do(
-        self, command: commands.Command, actor: Actor = SYSTEM, command_id: str | None = None
+        self,
+        command: commands.Command,
+        actor: Actor = SYSTEM,
+        command_id: str | None = None,
+        request: str = "",
     ) -> Done:
-        return await self._agent.do(command, actor, command_id=command_id, holder=self._holder)
+        return await self._agent.service.dispatch(
+            command, actor, command_id=command_id, holder=self._holder, request=request
+        )
 
     def _lease(self) -> Lease:
         return lease_for(self._holder, self._seconds)
@@ -296,15 +305,18 @@ class TurnRecorder:
         if given and (content or called or thoughts):
             raise RefusedError(BadValue("parts", "given alone", "parts with text or calls"))
         said: Sequence[ReplyPart] = [*thoughts, *([Text(content)] if content else [])]
-        if self._stream is not None:
-            said = self._stream.ordered(said)
+        asked = (self._agent.id, self._turn, given, said, called, name, usage, ended)
+        await self._close_stream()
+        if self._arrived is not None:
+            said = self._arrived.ordered(said)
         reply = tuple(given) or (*said, *called)
         command = commands.AddReply(
             self._agent.id, reply, name, usage, self._called_at, ended, turn=self._turn
         )
-        await self._close_stream()
-        await self._do(command, Actor("model", name), command_id)
-        self._called_at = 0
+        # Another process that repeats it does not know in which order the words arrived.
+        request = request_text("reply", *asked) if command_id else ""
+        await self._do(command, Actor("model", name), command_id, request)
+        self._called_at, self._arrived = 0, None
 
     async def delta(self, text: str, *, kind: Literal["text", "thinking"] = "text") -> None:
         """Stores words of a reply while they arrive, so that followers see them at once.
@@ -376,6 +388,7 @@ class TurnRecorder:
     async def _close_stream(self) -> None:
         stream, self._stream = self._stream, None
         if stream is not None:
+            self._arrived = stream
             await stream.close()
 
     async def _end_with(self, error: BaseException) -> None:

@@ -166,12 +166,13 @@ class AgentRunner:
         anyway: bool = False,
         why: CommandMeta | None = None,
         wanted: str = "",
+        before_storing: Callable[[], Awaitable[None]] | None = None,
     ) -> Done | Refusal:
         """Replaces the history, except the last `keep` turns, by a checked summary.
 
         A weak summary is refused, unless a person wants it `anyway`. `why` is the meta data of the
-        command that asked for it: its id is that of the summary. Raises `Failure` if the model
-        cannot be called.
+        command that asked for it: its id is that of the summary. `before_storing` is called when
+        the model has written it. Raises `Failure` if the model cannot be called.
         """
         from sapwood.turns.compaction import Compactor
 
@@ -188,7 +189,9 @@ class AgentRunner:
             self._tracing,
             params,
         )
-        return await compactor.compact(agent, keep, anyway=anyway, why=why, wanted=wanted)
+        return await compactor.compact(
+            agent, keep, anyway=anyway, why=why, wanted=wanted, before_storing=before_storing
+        )
 
     async def sync_session(self, agent: AgentId) -> None:
         """Brings the session of the agent's program to the live path, if the agent is at rest.

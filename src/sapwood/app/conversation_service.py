@@ -9,25 +9,21 @@ from sapwood.app.configured_hooks import prompt_check
 from sapwood.app.connection import Connection, connect
 from sapwood.config.config_file import CheckpointConfig, Config, ContextConfig
 from sapwood.config.folders import data_folder
-from sapwood.conversation.call import Services
+from sapwood.conversation.call import Services, WriteSummary
 from sapwood.conversation.configured_models import ConfiguredModels
 from sapwood.conversation.service import ConversationService
-from sapwood.core.commands import CommandMeta, Fork
+from sapwood.core.commands import Fork
 from sapwood.core.events import InstructionText
 from sapwood.core.ids import AgentId
-from sapwood.core.refusals import Refusal
 from sapwood.core.settings import Workspace
 from sapwood.engine.wake_requests import engine_file
 from sapwood.turns.checkpoints import Checkpoints
-from sapwood.turns.dispatch import Done
 from sapwood.workspace.permissions.kept_rules import KeptRules, RuleSources
 
 if TYPE_CHECKING:
     from sapwood.conversation.session_changes import SessionChanges
     from sapwood.workspace.custom_commands import CustomCommand
 
-
-Compact = Callable[[AgentId, int, bool, CommandMeta, str], Awaitable[Done | Refusal]]
 
 _SQLITE_SUFFIXES = ("", "-wal", "-shm", "-journal")
 
@@ -37,7 +33,7 @@ def conversation_service(
     config: Config,
     keys: Mapping[str, str],
     *,
-    compact: Compact | None = None,
+    compact: WriteSummary | None = None,
     start_work: Callable[[], None] | None = None,
     allow: Sequence[str] = (),
     picks: bool = False,

@@ -5,7 +5,7 @@ The agents are assembled at their first use and started once: a screen that only
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -154,9 +154,15 @@ class RunningSpace:
         return jobs.tail(agent, number) if jobs is not None else ""
 
     async def _compact(
-        self, agent: AgentId, keep: int, anyway: bool, why: CommandMeta, wanted: str
+        self,
+        agent: AgentId,
+        keep: int,
+        anyway: bool,
+        why: CommandMeta,
+        wanted: str,
+        before_storing: Callable[[], Awaitable[None]] | None,
     ) -> Done | Refusal:
-        return await self.runner.compact(agent, keep, anyway, why, wanted)
+        return await self.runner.compact(agent, keep, anyway, why, wanted, before_storing)
 
     async def _sync_session(self, agent: AgentId) -> None:
         """Brings a program's session to the live path in the background: the face continues."""

@@ -5,7 +5,7 @@ The Protocols here are what handlers need from outside. `sapwood.app` provides t
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from typing import Protocol
 
 from msgspec import Struct
@@ -105,6 +105,44 @@ class ProgramSessions(Protocol):
         ...
 
 
+BeforeStoring = Callable[[], Awaitable[None]]
+"""Called before something is stored that took long to make."""
+
+WriteSummary = Callable[
+    [AgentId, int, bool, CommandMeta, str, BeforeStoring | None], Awaitable[Done | Refusal]
+]
+"""Has a model write a summary, and stores it."""
+
+
+class HeldSession:
+    """The session of an agent, from `take` on: nobody else imports or changes it.
+
+    A command that waits for a model releases it meanwhile, and takes it again before it changes
+    the history. What the session has got meanwhile is imported then.
+    """
+
+    def __init__(self, sessions: ProgramSessions, agent: AgentId, *, changes: bool) -> None:
+        self._sessions = sessions
+        self._agent = agent
+        self._changes = changes
+        self._lock = AsyncExitStack()
+        self.is_held = False
+
+    async def take(self) -> None:
+        """Waits until nobody else uses the session, and imports what is new.
+
+        Raises `RefusedError` if it cannot be changed now.
+        """
+        await self._lock.enter_async_context(self._sessions.exclusive(self._agent))
+        self.is_held = True
+        await self._sessions.prepare(self._agent, changes=self._changes)
+
+    async def release(self) -> None:
+        """Lets others use the session."""
+        self.is_held = False
+        await self._lock.aclose()
+
+
 class Services(Struct, frozen=True):
     """What handlers may use. What a face leaves out cannot be used through it.
 
@@ -126,9 +164,7 @@ class Services(Struct, frozen=True):
 
     space: OpenSpace
     models: ModelChoice | None = None
-    compact: Callable[[AgentId, int, bool, CommandMeta, str], Awaitable[Done | Refusal]] | None = (
-        None
-    )
+    compact: WriteSummary | None = None
     checkpoints: Callable[[], Checkpoints] | None = None
     take_over: Callable[[Fork], Awaitable[AgentId]] | None = None
     start_work: Callable[[], None] | None = None
@@ -199,7 +235,7 @@ class Call(Struct, frozen=True):
     """A command on its way to its handler. `goal` is the text that stood before a fork.
 
     `request` is what was asked for, unless that is just what was typed. `prompt` opens a turn of an
-    agent.
+    agent. `session` is that of the agent in another program, if the command changes or reads it.
     """
 
     services: Services
@@ -209,6 +245,7 @@ class Call(Struct, frozen=True):
     goal: str = ""
     request: str = ""
     prompt: Prompter | None = None
+    session: HeldSession | None = None
 
     @property
     def space(self) -> OpenSpace:

@@ -14,7 +14,15 @@ from msgspec import Struct, structs
 
 from sapwood.conversation import answers
 from sapwood.conversation.agent_lookup import find
-from sapwood.conversation.call import Call, Caller, ModelCall, Person, ProgramSessions, Services
+from sapwood.conversation.call import (
+    Call,
+    Caller,
+    HeldSession,
+    ModelCall,
+    Person,
+    ProgramSessions,
+    Services,
+)
 from sapwood.conversation.handlers import (
     agents,
     context,
@@ -605,10 +613,16 @@ async def _waits_for_turn(call: Call) -> bool:
 
 async def _on_session(sessions: ProgramSessions, call: Call) -> answers.Answer:
     """Carries out a command on the session of another program; the session follows it."""
-    async with sessions.exclusive(call.agent):
-        await sessions.prepare(call.agent, changes=call.run.command.on_session == "changes")
-        answer = await HANDLERS[call.run.command.name](call)
+    changes = call.run.command.on_session == "changes"
+    session = HeldSession(sessions, call.agent, changes=changes)
+    try:
+        await session.take()
+        answer = await HANDLERS[call.run.command.name](structs.replace(call, session=session))
+        if not session.is_held:  # it was released for a model, and nothing was stored
+            return answer
         return await _synced(sessions, call, answer)
+    finally:
+        await session.release()
 
 
 async def _synced(sessions: ProgramSessions, call: Call, answer: answers.Answer) -> answers.Answer:

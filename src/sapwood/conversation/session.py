@@ -10,8 +10,8 @@ from collections.abc import AsyncGenerator, Callable
 
 from msgspec import structs
 
-from sapwood.conversation.answers import ConversationStarted
-from sapwood.conversation.prompt_files import names_files, with_named_files
+from sapwood.conversation.answers import ConversationStarted, Prompted
+from sapwood.conversation.prompt_files import files_named, names_files, with_named_files
 from sapwood.conversation.provider_limit import limit_reset, resets_soon
 from sapwood.conversation.script import (
     CommandStep,
@@ -25,7 +25,7 @@ from sapwood.conversation.script import (
 from sapwood.conversation.service import ConversationService, Outcome
 from sapwood.core.command_table import TABLE
 from sapwood.core.commands import QueuePrompt, UnqueuePrompt
-from sapwood.core.errors import RefusedError, accepted
+from sapwood.core.errors import RefusedError, SapwoodError, accepted
 from sapwood.core.ids import AgentId, CommandId, title_of
 from sapwood.core.plural import counted
 from sapwood.core.refusals import NoConversation, Refusal, ShellNotHere, TurnIsOpen
@@ -35,6 +35,10 @@ from sapwood.workspace.process_identity import process_identity
 
 _LEFT_OUT = (
     "The files that this text names were not attached, because it was queued on another screen. "
+    "To attach them, name them again."
+)
+_NOT_SENDABLE = (
+    "The files that this text names were not attached, because one of them cannot be sent now. "
     "To attach them, name them again."
 )
 
@@ -260,43 +264,63 @@ class ConversationSession:
         if self.agent is None:
             return
         if len(script) == 1 and isinstance(script[0], TextStep):
-            agent, left_out = self.agent, ""
-            if queued.entry in self._queued_here:
-                script = await self._with_files(script)
-            elif await self._with_files(script) != script:
-                left_out = _LEFT_OUT
+            agent = self.agent
+            script, left_out = await self._with_queued_files(queued, script)
             step = script[0]
             assert isinstance(step, TextStep)
             # Another screen may attach other files to it: what was asked for is the text.
             answer = await self.service.prompt(
                 agent, step.parts, command_id=queued.entry, request=queued.text
             )
+            outcome = Outcome(step, answer, agent)
             if not isinstance(answer, Refusal):
                 await self._unqueue(queued)
-                lines = filter(None, (answer.message, left_out))
-                answer = structs.replace(answer, message="\n".join(lines))
-            yield Outcome(step, answer, agent)
+                outcome = _with_note(outcome, answer, left_out)
+            yield outcome
         elif await self._unqueue(queued):
             if shell := next((each for each in script if is_shell(each)), None):
                 yield Outcome(shell, ShellNotHere(), self.agent)
                 return
-            if queued.entry in self._queued_here:
-                script = await self._with_files(script)
+            script, left_out = await self._with_queued_files(queued, script)
             async for outcome in self._play(list(chunks(script))):
+                if left_out and isinstance(outcome.answer, Prompted):
+                    outcome = _with_note(outcome, outcome.answer, left_out)
                 yield outcome
+
+    async def _with_queued_files(self, queued: QueuedPrompt, script: Script) -> tuple[Script, str]:
+        """A queued script with its files, and a sentence about those that are not attached.
+
+        Never raises for a file: what waits behind the text would wait permanently.
+        """
+        if queued.entry in self._queued_here:
+            try:
+                return await self._with_files(script), ""
+            except SapwoodError:
+                return script, _NOT_SENDABLE
+        if not self.service.services.on_this_machine or not names_files(script):
+            return script, ""
+        texts = [step.text for step in script if isinstance(step, TextStep) and not step.goal]
+        folder = await self._files_folder()
+        named = await asyncio.to_thread(lambda: [files_named(text, folder) for text in texts])
+        return script, _LEFT_OUT if any(named) else ""
 
     async def _with_files(self, script: Script) -> Script:
         """The script with the files that its prompts name, if they are on this machine."""
         services = self.service.services
         if not services.on_this_machine or not names_files(script):
             return script
-        folder = self.folder
+        folder = await self._files_folder()
+        return await asyncio.to_thread(with_named_files, script, folder, services.space.masked)
+
+    async def _files_folder(self) -> str:
+        """Where the relative names of files start."""
+        services, folder = self.service.services, self.folder
         if self.agent is not None:
             workspace = services.workspace_of(
                 (await services.space.dispatcher.open(self.agent)).state
             )
             folder = workspace.worktree or workspace.folder or folder
-        return await asyncio.to_thread(with_named_files, script, folder, services.space.masked)
+        return folder
 
     async def _was_interrupted(self) -> bool:
         """Whether the last turn of the agent was interrupted."""
@@ -341,6 +365,12 @@ class ConversationSession:
         ):
             return Outcome(step, NoConversation(), None)
         return await self.service.step(self.agent, chunk)
+
+
+def _with_note(outcome: Outcome, answer: Prompted, note: str) -> Outcome:
+    """The outcome of a prompt, with one more sentence for the person."""
+    message = "\n".join(filter(None, (answer.message, note)))
+    return structs.replace(outcome, answer=structs.replace(answer, message=message))
 
 
 def works_on_goal(step: TextStep | CommandStep) -> bool:

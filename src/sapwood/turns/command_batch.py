@@ -97,9 +97,12 @@ def request_text(*parts: object) -> str:
 
 
 def command_digest(command: Command, meta: CommandMeta) -> str:
-    """The digest of an admitted command."""
-    if meta.request:
-        return request_digest(meta.request)
+    """The digest of an admitted command: of what was asked for, or else of the command itself."""
+    return request_digest(meta.request) if meta.request else plain_digest(command)
+
+
+def plain_digest(command: Command) -> str:
+    """The digest of an admitted command itself, whatever it was made from."""
     match command:
         case StartTurn():
             command = structs.replace(command, instructions=None, lease=None)

@@ -187,20 +187,24 @@ class Compactor:
         anyway: bool = False,
         why: CommandMeta | None = None,
         wanted: str = "",
+        before_storing: Callable[[], Awaitable[None]] | None = None,
     ) -> Done | refusals.Refusal:
         """Replaces all but the last `keep` turns by a checked summary.
 
         `wanted` is what a person wants to be kept, in their words. A summary that lacks too much or
         is too long is refused, unless a person wants it `anyway`. It is stored under the id of
-        `why`, the meta data of the command that asked for it. Refused while a turn is open. Raises
-        `Failure` if the model gives no summary.
+        `why`, the meta data of the command that asked for it. `before_storing` is called when it is
+        written; if the history has changed by then, it is refused. Refused while a turn is open.
+        Raises `Failure` if the model gives no summary.
         """
         opened = await self._dispatcher.open(agent)
         if opened.state.origin is not None:
             return refusals.Imported(agent, opened.state.origin.source)
         if opened.state.open is not None:
             return refusals.TurnIsOpen(TABLE["compact"].typed)
-        return await self._compact(opened, keep, anyway=anyway, why=why, wanted=wanted)
+        return await self._compact(
+            opened, keep, anyway=anyway, why=why, wanted=wanted, before_storing=before_storing
+        )
 
     async def complete(self, agent: AgentId, keep: int = 0) -> Done | refusals.Refusal:
         """Completes the open turn of a model that asked to compact, with a checked summary.
@@ -217,6 +221,7 @@ class Compactor:
         anyway: bool = False,
         why: CommandMeta | None = None,
         wanted: str = "",
+        before_storing: Callable[[], Awaitable[None]] | None = None,
     ) -> Done | refusals.Refusal:
         state, turns = opened.state, opened.live.all_turns
         leaving = turns[: max(0, len(turns) - max(0, keep))]
@@ -234,7 +239,7 @@ class Compactor:
                     draft = await self._summarise(opened, basis, account, instruction)
                 problem = None if anyway else draft.problem(len(leaving))
                 answer = problem or await self._replace_turns(
-                    opened, basis, keep, draft, account, ended, counting, why
+                    opened, basis, keep, draft, account, ended, counting, why, before_storing
                 )
             except BaseException as error:  # the tokens used before an interrupt cost money too
                 await self._record_unused(state, account, str(error) or "interrupted")
@@ -271,6 +276,7 @@ class Compactor:
         ended: Callable[[Compact], None],
         counting: Awaitable[int],
         why: CommandMeta | None,
+        before_storing: Callable[[], Awaitable[None]] | None,
     ) -> Done | refusals.Refusal:
         state = opened.state
         # Any text between a signed summary and turns that stay would invalidate their thinking.
@@ -293,6 +299,8 @@ class Compactor:
         ended(command)
         id, request = (why.id, why.request) if why else (None, "")
         meta = command_meta(SYSTEM, command=id, request=request)
+        if before_storing is not None:
+            await before_storing()
         storing = asyncio.ensure_future(self._dispatcher.dispatch(command, meta))
         try:
             done = await asyncio.shield(storing)

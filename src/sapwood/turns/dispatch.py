@@ -59,6 +59,7 @@ from sapwood.turns.command_batch import (
     SentCommand,
     command_digest,
     decide_all,
+    plain_digest,
     request_digest,
 )
 from sapwood.turns.gate import Gate, Mask
@@ -431,7 +432,7 @@ class Dispatcher:
         self, receipt: Receipt, command: Command | None, digest: str
     ) -> Done | CommandIdUsed:
         """The first answer, if it was to the same command; else a refusal that names the first."""
-        if receipt.digest == digest or (not receipt.digest and _may_repeat(receipt, command)):
+        if receipt.digest == digest or _may_repeat(receipt, command):
             message = receipt.message or await self._fork_answer(receipt)
             return Done(message, receipt.events, repeated=True)
         for ref in receipt.events:
@@ -454,8 +455,8 @@ class Dispatcher:
         began = monotonic()
         try:
             earlier = await self.log.commit(self.space, commit)
-        except asyncio.CancelledError:  # a log stores it all the same, now or soon
-            self._save(self._store_without_caller(commit))
+        except asyncio.CancelledError:  # if the log has it by now, it stores it all the same
+            self._save(self._publish_late(commit))
             raise
         METRICS.observe("sapwood_commit_seconds", monotonic() - began)
         if earlier is not None:
@@ -463,14 +464,14 @@ class Dispatcher:
         self._committed(commit, after)
         return None
 
-    async def _store_without_caller(self, commit: Commit) -> None:
-        """Stores what nobody waits for any more, unless that is done already.
+    async def _publish_late(self, commit: Commit) -> None:
+        """Calls the listeners for a commit whose sender stopped waiting, if the log has stored it.
 
-        So everyone who has to act on a commit hears of it, whoever stopped waiting when.
+        It is not committed again: if the log did not have it yet, the sender has taken it back.
         """
         with suppress(LogError):
-            earlier = await self.log.commit(self.space, commit)
-            if earlier is None or earlier in commit.receipts:
+            stored = await self.log.late_receipt(self.space, commit.receipt.command)
+            if stored in commit.receipts:
                 self._committed(commit, {})
 
     def _committed(self, commit: Commit, after: dict[AgentId, OpenAgent]) -> None:
@@ -665,10 +666,14 @@ def _without_mail(admitted: AdmittedCommand, erased: Iterable[AgentId]) -> Admit
 
 
 def _may_repeat(receipt: Receipt, command: Command | None) -> bool:
-    """Whether a command may be the one of a receipt without a digest: it is for the same agent.
+    """Whether a command may be the one of a receipt that an earlier version stored.
 
-    The id of a new agent may have been made by the sender, so it says nothing.
+    Its digest may be that of the command itself, also where a request is given now. Without one,
+    the command is for the same agent; the id of a new agent may have been made by the sender, so it
+    says nothing.
     """
+    if receipt.digest:
+        return command is not None and receipt.digest == plain_digest(command)
     if command is None or isinstance(command, StartAgent):
         return True
     return any(ref.agent == command.agent for ref in receipt.events)

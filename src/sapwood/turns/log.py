@@ -38,6 +38,13 @@ class Log(Protocol):
         """The first answer to the command with this id; None if there was no such command."""
         ...
 
+    async def late_receipt(self, space: Space, command: CommandId) -> Receipt | None:
+        """The same, after a commit of this process has ended whose caller stopped waiting.
+
+        If it is None then, nothing of that commit is stored later.
+        """
+        ...
+
     async def read(
         self,
         space: Space,

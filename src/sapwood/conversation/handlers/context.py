@@ -328,12 +328,14 @@ async def compact(call: Call) -> answers.Changed | answers.Compacted:
     state = (await call.opened()).state
     if state.origin is not None:
         return await _compact_by_rules(call, keep, wanted)
-    if call.services.compact is None:
+    if (write := call.services.compact) is None:
         raise RefusedError(refusals.ModelNeeded(call.run.command.typed, call.agent))
-    done = accepted(
-        await call.first_answer()
-        or await call.services.compact(call.agent, keep, anyway, call.given(), wanted)
-    )
+    done, take = await call.first_answer(), None
+    if done is None:
+        if call.session is not None:  # others need not wait for the model
+            await call.session.release()
+            take = call.session.take
+        done = accepted(await write(call.agent, keep, anyway, call.given(), wanted, take))
     return answers.Compacted(call.agent, done.message, done.events)
 
 

@@ -7,7 +7,7 @@ cannot wait for each other in a circle, and is ready when it is first in all of 
 
 import asyncio
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import msgspec
 
@@ -42,7 +42,10 @@ class EncodedAppend:
 
 @dataclass(slots=True, eq=False)
 class CommitJob:
-    """One encoded commit. The database's answer is set on the future `done`."""
+    """One encoded commit. The database's answer is set on the future `done`.
+
+    `ended` is set when the database is done with it, also if its caller stopped waiting.
+    """
 
     space: Space
     commit: Commit
@@ -53,6 +56,7 @@ class CommitJob:
     done: "asyncio.Future[Receipt | None]"
     cipher: SpaceCipher | None = None
     blocked: int = 0
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def weight(self) -> int:
@@ -120,6 +124,7 @@ class KeyedQueue:
     def remove(self, job: CommitJob) -> None:
         """Removes a finished job. Jobs that waited for it may become ready."""
         self._size -= 1
+        job.ended.set()
         for key in job.keys:
             queue = self._queues[key]
             queue.popleft()
@@ -129,6 +134,11 @@ class KeyedQueue:
                 queue[0].blocked -= 1
                 if not queue[0].blocked:
                     self.ready.append(queue[0])
+
+    def last(self, key: JobKey) -> CommitJob | None:
+        """The newest job with this key that has not ended."""
+        queue = self._queues.get(key)
+        return queue[-1] if queue else None
 
     def next_batch(self) -> list[CommitJob]:
         """Takes the next batch from `ready`: one writer's share of all jobs, but limited in size.

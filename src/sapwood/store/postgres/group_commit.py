@@ -6,9 +6,9 @@ its jobs are stored one by one, so that each gets its own result.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 
-from sapwood.core.ids import Space
+from sapwood.core.ids import CommandId, Space
 from sapwood.core.log_values import Commit, LogError, Receipt
 from sapwood.store.postgres.appender import Appender
 from sapwood.store.postgres.commit_queue import CommitJob, KeyedQueue, job_of
@@ -66,6 +66,11 @@ class WriterPool:
             self._start_free_writers()
         return await job.done
 
+    async def ended(self, space: Space, command: CommandId) -> None:
+        """Waits until no commit of this command is being stored, also if its caller has left."""
+        while (job := self._queue.last(("command", space, command))) is not None:
+            await job.ended.wait()
+
     async def close(self) -> None:
         """Waits for all submitted commits, then closes every connection."""
         self._closed = True
@@ -78,22 +83,46 @@ class WriterPool:
     def _start_free_writers(self) -> None:
         """Starts a task for each free writer, as long as there are ready jobs."""
         while self._free and self._queue.ready:
-            task = asyncio.create_task(self._store_ready(self._free.pop()))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+            self._start(self._store_ready(self._free.pop()))
+
+    def _start(self, work: Coroutine[object, object, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _store_ready(self, writer: "_Writer", *, once: bool = False) -> None:
+        batch: Sequence[CommitJob] = ()
         try:
             while batch := self._queue.next_batch():
                 await self._store_batch(writer, batch)
+                self._remove(batch)
                 if once:
                     break
                 # Let the callers run: their next commits can join the next batch.
                 await asyncio.sleep(0)
+        except asyncio.CancelledError:  # the caller of a commit stopped waiting in the middle
+            self._start(self._free_at_rest(writer, batch))
+            raise
+        self._set_free(writer)
+
+    async def _free_at_rest(self, writer: "_Writer", batch: Sequence[CommitJob]) -> None:
+        """Frees a writer when the server has ended what it was told to cancel, or has stored it."""
+        try:
+            await writer.rest()
         finally:
-            self._free.append(writer)
-            self._freed.set()
-            self._start_free_writers()
+            self._remove(batch)
+            self._set_free(writer)
+            self._report_stored(batch)
+
+    def _set_free(self, writer: "_Writer") -> None:
+        self._free.append(writer)
+        self._freed.set()
+        self._start_free_writers()
+
+    def _remove(self, batch: Sequence[CommitJob]) -> None:
+        for job in batch:
+            if not job.ended.is_set():
+                self._queue.remove(job)
 
     def _report_stored(self, jobs: Sequence[CommitJob]) -> None:
         if stored := [job for job in jobs if _may_be_stored(job)]:
@@ -114,7 +143,6 @@ class WriterPool:
                 _finish(job, problem)
         finally:
             for job in batch:
-                self._queue.remove(job)
                 job.done.cancel()  # has no effect if the future is done
             # Not at once, so that the callers continue before followers are woken.
             asyncio.get_running_loop().call_soon(self._report_stored, wanted)
@@ -187,6 +215,14 @@ class _Writer:
                 return log_error(problem, _UNCERTAIN if uncertain else _NOTHING_STORED)
             await asyncio.sleep(pause)
             pause = min(2 * pause, _MAX_PAUSE)
+
+    async def rest(self) -> None:
+        """Returns when the server has ended the last statement, also if it was cancelled."""
+        if self._appender is not None:
+            try:  # the driver waits for that statement before it sends another one
+                await self._appender.connection.execute("")
+            except DRIVER_ERRORS as error:
+                self._drop_if_lost(error)
 
     async def close(self) -> None:
         """Closes the connection."""

@@ -255,6 +255,11 @@ class PostgresLog:
             return None
         return open_receipt(await self._cipher(space), _receipt.decode(row["data"]))
 
+    async def late_receipt(self, space: Space, command: CommandId) -> Receipt | None:
+        """The same, after a commit of this process has ended whose caller stopped waiting."""
+        await self._writers.ended(space, command)
+        return await self.receipt(space, command)
+
     async def expire_receipts(self, days: float) -> int:
         """Deletes receipts older than `days` of commands whose id Sapwood made up, in all spaces.
 

@@ -224,6 +224,10 @@ class SqliteLog:
             self._ciphers[space] = await self._readers.run(lambda on: cipher_of(on, space))
         return self._ciphers[space]
 
+    async def late_receipt(self, space: Space, command: CommandId) -> Receipt | None:
+        """The receipt of a command, after what was handed to the writer's thread before."""
+        return await self._writer.run(lambda on: find_receipt(on, space, command), durable=False)
+
     async def seal(self, space: Space, data: bytes) -> bytes:
         cipher = await self._readers.run(lambda on: cipher_of(on, space))
         return data if cipher is None else cipher.seal(data, "archive")
