@@ -683,3 +683,41 @@ async def test_after_a_power_cut_the_next_command_undoes_what_the_last_one_made(
     said = await project.run("true")
     assert said.count("Removed ") == 2, said
     nothing_is_planted(project)
+
+
+@pytest.mark.parametrize("way", ["moved", "removed"])
+async def test_nothing_in_a_new_folder_is_renamed_after_a_power_cut(
+    project: Project, way: str
+) -> None:
+    (project.root / ".envrc").write_text("mine\n")
+    ends_too = "import sapwood.workspace.interrupted_commands as i; i._WAIT = 'exit'"
+    await killed_in_a_command(project, "touch made; sleep 600", ends_too)
+    another_project(project, way)
+    said = await project.run("true")
+    assert "is not the folder that it was before" in said
+    assert (project.root / ".envrc").exists()
+    assert "folder" not in await project.run("true")
+
+
+async def test_nothing_in_a_new_folder_is_renamed_while_a_command_runs_in_the_old_one(
+    project: Project,
+) -> None:
+    first = asyncio.create_task(
+        project.run("touch made; until [ -e go ]; do sleep 0.05; done; touch ended")
+    )
+    await until((project.root / "made").exists)
+    old = another_project(project, "moved")
+    assert "Renamed" not in await project.run("true")
+    (old / "go").touch()
+    assert "is not the folder that it was before" in await first
+    assert (project.root / ".envrc").exists()
+
+
+def another_project(project: Project, way: str) -> Path:
+    """Moves or removes the folder, and makes one with protected files at its path."""
+    old = project.root.rename(project.home / "old")
+    if way == "removed":
+        shutil.rmtree(old)
+    repository(project.root)
+    (project.root / ".envrc").write_text("mine\n")
+    return old

@@ -39,7 +39,15 @@ class CommandCleanup:
         self._known_repositories = set(baseline.repositories)
 
     def undo(self) -> list[str]:
-        """Renames and removes what is new. Returns sentences about that and about failures."""
+        """Renames and removes what is new. Returns sentences about that and about failures.
+
+        In another folder than the one that was looked at, all would be new, and nothing is done.
+        """
+        if not self._before.is_of_this_folder():
+            return [
+                f"What was made could not be looked at: {_visible(self._root)} is not the folder "
+                "that it was before. Tell the user to look at new files before they use git."
+            ]
         notes: list[str] = []
         steps = (self._git_links, self._new_protected, self._changed_links, self._new_repositories)
         for step in steps:
