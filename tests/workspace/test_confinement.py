@@ -674,6 +674,22 @@ async def test_what_a_command_made_is_undone_although_its_sapwood_is_killed(
     assert "interrupted" not in await project.run("true")
 
 
+async def test_what_a_killed_sapwood_left_is_undone_although_another_command_runs(
+    project: Project,
+) -> None:
+    first = asyncio.create_task(
+        project.run("touch runs; until [ -e go ]; do sleep 0.05; done; touch a")
+    )
+    await until((project.root / "runs").exists)
+    await killed_in_a_command(project, f"{planted(project)}; touch made; sleep 600")
+    await until(lambda: not (project.root / ".envrc").exists())
+    nothing_is_planted(project)
+    said = await project.run("true")
+    assert "An earlier command was interrupted." in said
+    (project.root / "go").touch()
+    assert "[exit status 0" in await first
+
+
 async def test_after_a_power_cut_the_next_command_undoes_what_the_last_one_made(
     project: Project,
 ) -> None:

@@ -149,7 +149,7 @@ class Confinement:
         with command_group(state) as group, ExitStack() as opened:
             with group.changing() as is_alone:
                 if is_alone:
-                    undo_interrupted(state, self._guards)
+                    undo_interrupted(state, self._guards, is_alone)
                 # Another command that ends meanwhile may replace them.
                 facts, finder = self._searched(root)
                 nested = _nested(facts, finder)
