@@ -737,3 +737,26 @@ def another_project(project: Project, way: str) -> Path:
     repository(project.root)
     (project.root / ".envrc").write_text("mine\n")
     return old
+
+
+@pytest.mark.parametrize("around", ["true", "rmdir sub/.git"])
+async def test_a_command_around_a_workspace_does_not_open_its_git_folder(
+    project: Project, around: str
+) -> None:
+    """A mount ends when its place is renamed or removed, and so it does in other sandboxes."""
+    sub = project.root / "sub"
+    sub.mkdir()
+    outer = asyncio.create_task(
+        project.run(f"touch sub/outer; until [ -e sub/inner ]; do sleep 0.05; done; {around}")
+    )
+    await until((sub / "outer").exists)
+    settings = f"git config core.fsmonitor 'touch {project.marker}; false'"
+    inner = asyncio.create_task(
+        project.run(
+            f"touch inner; until [ -e go ]; do sleep 0.05; done; git init -q . && {settings}", sub
+        )
+    )
+    await outer
+    (sub / "go").touch()
+    await inner
+    project.person_runs_git(sub)

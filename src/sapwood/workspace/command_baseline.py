@@ -30,7 +30,7 @@ class Baseline(Struct, frozen=True):
     may write, each with the folder where the paths of its index start; `unusual` has the links,
     pipes and sockets in them. `repositories` are the `.git` further down; `is_complete` if all
     folders were searched for them. `large_ignore_files` are those that are too large for git.
-    `folder` tells the workspace's folder from a later one at its path.
+    `folder` tells the workspace's folder from a later one at its path, and `git` its `.git`.
     """
 
     root: str
@@ -43,6 +43,7 @@ class Baseline(Struct, frozen=True):
     is_complete: bool
     large_ignore_files: tuple[str, ...] = ()
     folder: Identity = ()
+    git: Identity = ()
 
     def is_of_this_folder(self) -> bool:
         """Whether the folder that has the path now is the one that was looked at."""
@@ -70,6 +71,7 @@ def baseline_now(
         finder.last is not None and finder.last.is_complete,
         finder.last.large_ignore_files if finder.last is not None else (),
         folder_identity(root),
+        folder_identity(os.path.join(root, ".git")),
     )
 
 
