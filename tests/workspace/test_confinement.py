@@ -674,6 +674,22 @@ async def test_what_a_command_made_is_undone_although_its_sapwood_is_killed(
     assert "interrupted" not in await project.run("true")
 
 
+async def test_what_a_killed_sapwood_left_is_undone_although_another_command_runs(
+    project: Project,
+) -> None:
+    first = asyncio.create_task(
+        project.run("touch runs; until [ -e go ]; do sleep 0.05; done; touch a")
+    )
+    await until((project.root / "runs").exists)
+    await killed_in_a_command(project, f"{planted(project)}; touch made; sleep 600")
+    await until(lambda: not (project.root / ".envrc").exists())
+    nothing_is_planted(project)
+    said = await project.run("true")
+    assert "An earlier command was interrupted." in said
+    (project.root / "go").touch()
+    assert "[exit status 0" in await first
+
+
 async def test_after_a_power_cut_the_next_command_undoes_what_the_last_one_made(
     project: Project,
 ) -> None:
@@ -683,3 +699,64 @@ async def test_after_a_power_cut_the_next_command_undoes_what_the_last_one_made(
     said = await project.run("true")
     assert said.count("Removed ") == 2, said
     nothing_is_planted(project)
+
+
+@pytest.mark.parametrize("way", ["moved", "removed"])
+async def test_nothing_in_a_new_folder_is_renamed_after_a_power_cut(
+    project: Project, way: str
+) -> None:
+    (project.root / ".envrc").write_text("mine\n")
+    ends_too = "import sapwood.workspace.interrupted_commands as i; i._WAIT = 'exit'"
+    await killed_in_a_command(project, "touch made; sleep 600", ends_too)
+    another_project(project, way)
+    said = await project.run("true")
+    assert "is not the folder that it was before" in said
+    assert (project.root / ".envrc").exists()
+    assert "folder" not in await project.run("true")
+
+
+async def test_nothing_in_a_new_folder_is_renamed_while_a_command_runs_in_the_old_one(
+    project: Project,
+) -> None:
+    first = asyncio.create_task(
+        project.run("touch made; until [ -e go ]; do sleep 0.05; done; touch ended")
+    )
+    await until((project.root / "made").exists)
+    old = another_project(project, "moved")
+    assert "Renamed" not in await project.run("true")
+    (old / "go").touch()
+    assert "is not the folder that it was before" in await first
+    assert (project.root / ".envrc").exists()
+
+
+def another_project(project: Project, way: str) -> Path:
+    """Moves or removes the folder, and makes one with protected files at its path."""
+    old = project.root.rename(project.home / "old")
+    if way == "removed":
+        shutil.rmtree(old)
+    repository(project.root)
+    (project.root / ".envrc").write_text("mine\n")
+    return old
+
+
+@pytest.mark.parametrize("around", ["true", "rmdir sub/.git"])
+async def test_a_command_around_a_workspace_does_not_open_its_git_folder(
+    project: Project, around: str
+) -> None:
+    """A mount ends when its place is renamed or removed, and so it does in other sandboxes."""
+    sub = project.root / "sub"
+    sub.mkdir()
+    outer = asyncio.create_task(
+        project.run(f"touch sub/outer; until [ -e sub/inner ]; do sleep 0.05; done; {around}")
+    )
+    await until((sub / "outer").exists)
+    settings = f"git config core.fsmonitor 'touch {project.marker}; false'"
+    inner = asyncio.create_task(
+        project.run(
+            f"touch inner; until [ -e go ]; do sleep 0.05; done; git init -q . && {settings}", sub
+        )
+    )
+    await outer
+    (sub / "go").touch()
+    await inner
+    project.person_runs_git(sub)

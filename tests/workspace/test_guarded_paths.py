@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from sapwood.workspace.permissions import guarded_paths
 from sapwood.workspace.permissions.guarded_paths import PathGuards
 from sapwood.workspace.protected_files import find_protected
 from sapwood.workspace.safe_paths import locate
@@ -200,6 +201,22 @@ def test_what_a_protected_link_leads_to_is_guarded_under_its_own_name(
     guards = PathGuards(home=str(tmp_path / "home"))
     assert f"the protected {link} is a link to it" in guards.against_writing(locate(root, written))
     assert guards.against_writing(locate(root, "src/a.py")) == ""
+
+
+def test_links_are_searched_once_for_a_command_line_however_long_that_takes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seconds, searches = [0.0], [0]
+
+    def slow(_: str) -> list[str]:
+        searches[0] += 1
+        seconds[0] += 60.0
+        return []
+
+    monkeypatch.setattr(guarded_paths, "_links_in", slow)
+    monkeypatch.setattr(guarded_paths.time, "monotonic", lambda: seconds[0])
+    PathGuards(home=str(tmp_path)).words_astray(locate(str(tmp_path), "."), "echo > a; echo > b")
+    assert searches == [1]
 
 
 def test_an_ordinary_link_guards_nothing(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from sapwood.private_files import replace_file
+from sapwood.workspace.folder_identity import folder_identity
 from sapwood.workspace.git_folder_guards import unusual_in
 from sapwood.workspace.nested_repositories import NestedRepositories
 from sapwood.workspace.permissions.guarded_paths import PathGuards
@@ -29,6 +30,7 @@ class Baseline(Struct, frozen=True):
     may write, each with the folder where the paths of its index start; `unusual` has the links,
     pipes and sockets in them. `repositories` are the `.git` further down; `is_complete` if all
     folders were searched for them. `large_ignore_files` are those that are too large for git.
+    `folder` tells the workspace's folder from a later one at its path, and `git` its `.git`.
     """
 
     root: str
@@ -40,6 +42,12 @@ class Baseline(Struct, frozen=True):
     repositories: tuple[Identity, ...]
     is_complete: bool
     large_ignore_files: tuple[str, ...] = ()
+    folder: Identity = ()
+    git: Identity = ()
+
+    def is_of_this_folder(self) -> bool:
+        """Whether the folder that has the path now is the one that was looked at."""
+        return self.folder == folder_identity(self.root)
 
 
 def baseline_now(
@@ -62,6 +70,8 @@ def baseline_now(
         tuple(identity(root, path) for path in nested),
         finder.last is not None and finder.last.is_complete,
         finder.last.large_ignore_files if finder.last is not None else (),
+        folder_identity(root),
+        folder_identity(os.path.join(root, ".git")),
     )
 
 

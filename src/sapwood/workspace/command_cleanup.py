@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from sapwood.workspace.checkpoints.git_command import GitError
 from sapwood.workspace.command_baseline import Baseline
+from sapwood.workspace.folder_identity import folder_identity
 from sapwood.workspace.git_folder_guards import remove_unusual, unusual_in
 from sapwood.workspace.nested_repositories import (
     TOO_MANY_FOLDERS,
@@ -39,9 +40,23 @@ class CommandCleanup:
         self._known_repositories = set(baseline.repositories)
 
     def undo(self) -> list[str]:
-        """Renames and removes what is new. Returns sentences about that and about failures."""
+        """Renames and removes what is new. Returns sentences about that and about failures.
+
+        In another folder than the one that was looked at, all would be new, and nothing is done.
+        """
+        if not self._before.is_of_this_folder():
+            return [
+                f"What was made could not be looked at: {_visible(self._root)} is not the folder "
+                "that it was before. Tell the user to look at new files before they use git."
+            ]
         notes: list[str] = []
-        steps = (self._git_links, self._new_protected, self._changed_links, self._new_repositories)
+        steps = (
+            self._git_links,
+            self._new_protected,
+            self._changed_links,
+            self._own_repository,
+            self._new_repositories,
+        )
         for step in steps:
             try:
                 notes.extend(map(_visible, step()))  # keeps those from before a failure
@@ -70,6 +85,20 @@ class CommandCleanup:
         for path, before in self._before.links.items():
             if identity(self._root, path) not in ((), before):
                 yield self._set_aside(path)
+
+    def _own_repository(self) -> Iterator[str]:
+        """Renames a `.git` of the workspace that was not there.
+
+        What is mounted there ends with its folder, and a command of a workspace around this one can
+        remove that.
+        """
+        own = os.path.join(self._root, ".git")
+        if own in self._git_folders or folder_identity(own) in ((), self._before.git):
+            return
+        if runs_nothing(own):
+            yield from remove_unusual(unusual_in(own))
+        else:
+            yield self._set_aside(".git")
 
     def _new_repositories(self) -> Iterator[str]:
         found = self._finder.search()

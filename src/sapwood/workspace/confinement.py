@@ -149,7 +149,7 @@ class Confinement:
         with command_group(state) as group, ExitStack() as opened:
             with group.changing() as is_alone:
                 if is_alone:
-                    undo_interrupted(state, self._guards)
+                    undo_interrupted(state, self._guards, is_alone)
                 # Another command that ends meanwhile may replace them.
                 facts, finder = self._searched(root)
                 nested = _nested(facts, finder)
@@ -187,7 +187,8 @@ class Confinement:
         protected |= set(nested)
         git_folders = _with_worktree_of_index(facts, repositories)
         baseline = baseline_now(root, self._guards, folders, links, git_folders, finder, nested)
-        if not is_alone and (before := kept_baseline(state)) is not None:
+        before = None if is_alone else kept_baseline(state)
+        if before is not None and before.is_of_this_folder():
             baseline = joined(before, baseline, facts.git.folders)
         keep_baseline(state, baseline)
         return _protected_paths(root, protected, links, git_folders), baseline

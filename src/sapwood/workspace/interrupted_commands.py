@@ -30,12 +30,14 @@ _MOMENT = 0.5
 """Seconds that the system has to end a command whose Sapwood was killed."""
 
 
-def undo_interrupted(state: Path, guards: PathGuards) -> None:
-    """Undoes what is still to be undone in a workspace; none of its commands may run.
+def undo_interrupted(state: Path, guards: PathGuards, is_alone: bool) -> None:
+    """Undoes what is still to be undone in a workspace.
 
-    `state` is the stem of the files about the workspace.
+    `state` is the stem of the files about the workspace. What its commands need that run stays,
+    unless none does: then `is_alone` is true.
     """
-    remove_mount_points(state)
+    if is_alone:
+        remove_mount_points(state)
     notes: list[str] = []
     try:
         if (baseline := kept_baseline(state)) is None:
@@ -49,7 +51,8 @@ def undo_interrupted(state: Path, guards: PathGuards) -> None:
     if notes:
         kept = (*_read(state), "An earlier command was interrupted.", *notes)
         replace_file(_notes(state), json.dumps(kept))
-    forget_baseline(state)
+    if is_alone:
+        forget_baseline(state)
 
 
 def take_notes(state: Path) -> list[str]:
@@ -78,11 +81,10 @@ def undone_after_a_crash(state: Path) -> Generator[None]:
 
 
 def main(state: Path) -> None:
-    """Undoes what interrupted commands made, unless others of the workspace run: these do it."""
+    """Undoes what interrupted commands made."""
     time.sleep(_MOMENT)
     with command_group(state) as group, group.changing() as is_alone:
-        if is_alone:
-            undo_interrupted(state, PathGuards())
+        undo_interrupted(state, PathGuards(), is_alone)
 
 
 def _read(state: Path) -> list[str]:

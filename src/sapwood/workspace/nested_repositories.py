@@ -137,8 +137,13 @@ def linked_repositories(root: str, git_folder: str, worktree: str) -> list[str]:
 
 
 def runs_nothing(path: str) -> bool:
-    """Whether a git folder is as git itself makes it, so that no setting or hook runs a program."""
+    """Whether a git folder is as git itself makes it, so that no setting or hook runs a program.
+
+    An empty one runs nothing either: git looks further up. It may be a place of a mount.
+    """
     try:
+        if _is_empty(path):
+            return True
         if not stat.S_ISDIR(os.lstat(path).st_mode) or not _is_file(os.path.join(path, "config")):
             return False
         if any(os.path.lexists(os.path.join(path, name)) for name in _NAME_OTHERS):
@@ -183,6 +188,10 @@ def _is_large(top: int, path: str) -> bool:
     except OSError:
         return False
     return stat.S_ISREG(status.st_mode) and status.st_size > LARGEST_IGNORE_FILE
+
+
+def _is_empty(path: str) -> bool:
+    return stat.S_ISDIR(os.lstat(path).st_mode) and not os.listdir(path)
 
 
 def _is_file(path: str) -> bool:

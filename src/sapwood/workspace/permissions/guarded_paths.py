@@ -197,11 +197,12 @@ class PathGuards:
         """Whether a protected link of the workspace leads here, or to a folder around it."""
         if not place.is_inside:
             return ""
-        now = time.monotonic()
-        if self._targets[1] != place.root or now - self._targets[0] > _TARGETS_SECONDS:
-            self._targets = (now, place.root, self._link_targets(place.root))
-        targets = self._targets[2]
-        found = next((link for to, link in targets.items() if _is_in(place.real, to)), "")
+        known = self._targets
+        if known[1] != place.root or time.monotonic() - known[0] > _TARGETS_SECONDS:
+            targets = self._link_targets(place.root)
+            # A search can take longer than its answer holds, so that begins after it.
+            known = self._targets = (time.monotonic(), place.root, targets)
+        found = next((link for to, link in known[2].items() if _is_in(place.real, to)), "")
         return _sentence(place, f"the protected {found} is a link to it") if found else ""
 
     def _link_targets(self, root: str) -> dict[str, str]:
