@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import json
 import os
 import re
 import shutil
@@ -14,13 +15,21 @@ import pytest
 from sapwood.workspace import nested_repositories
 from sapwood.workspace.confinement import Confinement, Need
 from sapwood.workspace.permissions.guarded_paths import PathGuards
+from sapwood.workspace.permissions.permission_gate import (
+    AllowOnce,
+    PermissionAnswer,
+    PermissionGate,
+    PermissionQuestion,
+)
+from sapwood.workspace.permissions.permission_rules import parse_rules
 from sapwood.workspace.programs import environment_for_tools
 from sapwood.workspace.safe_paths import ResolvedPath
 from sapwood.workspace.sandbox import Sandbox, sandbox_problem
 from sapwood.workspace.tool_output import ToolError
 from sapwood.workspace.tools.shell_tool import run_shell
+from sapwood.workspace.workspace_toolbox import WorkspaceToolbox
 from tests.workspace.checkpoints.repositories import git, repository
-from tests.workspace.tool_calls import until
+from tests.workspace.tool_calls import until, use_of
 
 pytestmark = pytest.mark.skipif(bool(sandbox_problem()), reason=sandbox_problem() or "-")
 
@@ -760,3 +769,48 @@ async def test_a_command_around_a_workspace_does_not_open_its_git_folder(
     (sub / "go").touch()
     await inner
     project.person_runs_git(sub)
+
+
+@pytest.mark.parametrize("path", [".envrc", ".vscode/tasks.json"])
+async def test_what_a_tool_was_allowed_to_write_stays_while_a_command_runs(
+    project: Project, path: str
+) -> None:
+    first = asyncio.create_task(project.run(_WAITS))
+    await until((project.root / "made").exists)
+    await tool_writes(project, path)
+    assert "Renamed" not in await project.run("true")
+    (project.root / "go").touch()
+    assert "Renamed" not in await first
+    assert (project.root / path).read_text() == "allowed\n"
+
+
+@pytest.mark.parametrize("change", ["echo more >> .envrc", "ln .envrc other"])
+async def test_what_a_command_makes_of_what_a_tool_wrote_is_renamed(
+    project: Project, change: str
+) -> None:
+    first = asyncio.create_task(project.run(f"{_WAITS}; {change}"))
+    await until((project.root / "made").exists)
+    await tool_writes(project, ".envrc")
+    (project.root / "go").touch()
+    assert "Renamed .envrc" in await first
+    assert not (project.root / ".envrc").exists()
+
+
+_WAITS = "touch made; until [ -e go ]; do sleep 0.05; done"
+
+
+async def tool_writes(project: Project, path: str) -> None:
+    """The tools write a protected file, and a person allows that."""
+    box = WorkspaceToolbox(
+        PermissionGate(parse_rules(()), allow_once), sandbox=project.sandbox().sandbox
+    )
+    for tool, arguments in (
+        ("write_file", {"path": path, "content": "draft\n"}),
+        ("edit_file", {"path": path, "old_text": "draft", "new_text": "allowed"}),
+    ):
+        outcome = await box.run(use_of(tool, json.dumps(arguments), project.root))
+        assert not outcome.error, outcome.content
+
+
+async def allow_once(_: PermissionQuestion) -> PermissionAnswer:
+    return AllowOnce()

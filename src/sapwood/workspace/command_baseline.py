@@ -31,6 +31,7 @@ class Baseline(Struct, frozen=True):
     pipes and sockets in them. `repositories` are the `.git` further down; `is_complete` if all
     folders were searched for them. `large_ignore_files` are those that are too large for git.
     `folder` tells the workspace's folder from a later one at its path, and `git` its `.git`.
+    `written` is what tools wrote in protected places since, by its path.
     """
 
     root: str
@@ -44,6 +45,7 @@ class Baseline(Struct, frozen=True):
     large_ignore_files: tuple[str, ...] = ()
     folder: Identity = ()
     git: Identity = ()
+    written: dict[str, Identity] = {}
 
     def is_of_this_folder(self) -> bool:
         """Whether the folder that has the path now is the one that was looked at."""

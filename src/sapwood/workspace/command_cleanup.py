@@ -8,6 +8,7 @@ import errno
 import os
 from collections.abc import Iterator, Sequence
 
+from sapwood.workspace.allowed_writes import is_as_written
 from sapwood.workspace.checkpoints.git_command import GitError
 from sapwood.workspace.command_baseline import Baseline
 from sapwood.workspace.folder_identity import folder_identity
@@ -78,7 +79,8 @@ class CommandCleanup:
         for folder in folders:
             make_accessible(os.path.join(self._root, folder).rstrip("/"))
         for path in protected_in(self._root, folders, self._guards):
-            if identity(self._root, path) != self._before.protected.get(path):
+            is_known = identity(self._root, path) == self._before.protected.get(path)
+            if not is_known and not is_as_written(self._root, path, self._before.written):
                 yield self._set_aside(path)
 
     def _changed_links(self) -> Iterator[str]:

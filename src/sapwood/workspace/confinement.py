@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from sapwood.private_files import replace_file, slug
+from sapwood.workspace.allowed_writes import content_identity
 from sapwood.workspace.checkpoints.git_command import GitError
 from sapwood.workspace.command_baseline import (
     Baseline,
@@ -134,6 +135,23 @@ class Confinement:
         found = finder.last or finder.search()
         return "" if found.is_complete else TOO_MANY_FOLDERS
 
+    def keep_written(self, place: ResolvedPath, data: bytes) -> None:
+        """Keeps what a tool wrote in a protected place from counting as made by commands that run.
+
+        `data` is the content. If that cannot be kept, it is undone like what commands make.
+        """
+        state = state_of(self.sandbox.state_folder, place.root)
+        if not place.is_inside or not self._guards.against_writing(place):
+            return
+        with suppress(OSError, ToolError):
+            if kept_baseline(state) is None:  # one that is written now has the file already
+                return
+            with command_group(state) as group, group.changing():
+                if (baseline := kept_baseline(state)) is not None:
+                    path = os.path.relpath(place.real, place.root)
+                    written = {**baseline.written, path: content_identity(data)}
+                    keep_baseline(state, structs.replace(baseline, written=written))
+
     def has_network(self, needs: Collection[Need] = ()) -> bool:
         """Whether a command with these needs may use the network."""
         return self.sandbox.network or "network" in needs
@@ -207,6 +225,9 @@ class Confinement:
             yield
         finally:
             with group.changing() as is_alone:
+                with suppress(OSError, ToolError):  # then it is compared without what tools wrote
+                    if (kept := kept_baseline(state)) is not None:
+                        baseline = structs.replace(baseline, written=kept.written)
                 notes += CommandCleanup(baseline, self._guards, finder).undo()
                 if is_alone:
                     forget_baseline(state)

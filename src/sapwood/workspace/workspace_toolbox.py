@@ -208,7 +208,8 @@ class WorkspaceToolbox:
             call, wanted.path, lambda place: preview_write(place, wanted.content)
         )
         diff = await asyncio.to_thread(preview_write, place, wanted.content)
-        done = await asyncio.to_thread(write_file, place, wanted.content, self._secrets)
+        done, data = await asyncio.to_thread(write_file, place, wanted.content, self._secrets)
+        await self._keep_written(place, data)
         above = await self._instructions_for(call, place)
         return ToolOutcome(done, diff=shown_diff(diff), instructions=above)
 
@@ -217,9 +218,14 @@ class WorkspaceToolbox:
         change = (wanted.old_text, wanted.new_text, wanted.all, self._secrets)
         place = await self._allowed(call, wanted.path, lambda place: preview_edit(place, *change))
         diff = await asyncio.to_thread(preview_edit, place, *change)
-        done = await asyncio.to_thread(edit_file, place, *change)
+        done, data = await asyncio.to_thread(edit_file, place, *change)
+        await self._keep_written(place, data)
         above = await self._instructions_for(call, place)
         return ToolOutcome(done, diff=shown_diff(diff), instructions=above)
+
+    async def _keep_written(self, place: ResolvedPath, data: bytes) -> None:
+        if self._sandbox is not None:
+            await asyncio.to_thread(self._sandbox.keep_written, place, data)
 
     async def _instructions_for(
         self, call: _Call, place: ResolvedPath

@@ -93,8 +93,8 @@ _MIN_SIMILARITY = 0.6
 _CONTEXT_LINES = 2
 
 
-def write_file(place: ResolvedPath, content: str, secrets: Sequence[str]) -> str:
-    """Writes exactly this content, replacing the file. Returns what was done.
+def write_file(place: ResolvedPath, content: str, secrets: Sequence[str]) -> tuple[str, bytes]:
+    """Writes exactly this content, replacing the file. Returns what was done, and the content.
 
     Raises `ToolError` if the content contains a mask of one of the `secrets` in the file.
     """
@@ -106,7 +106,7 @@ def write_file(place: ResolvedPath, content: str, secrets: Sequence[str]) -> str
     was_there = replace_file(place, data)
     lines = content.count("\n") + (not content.endswith("\n") and bool(content))
     done = "Replaced" if was_there else "Created"
-    return f"{done} {place.shown}: {counted(lines, 'line')}, {byte_size(len(data))}."
+    return f"{done} {place.shown}: {counted(lines, 'line')}, {byte_size(len(data))}.", data
 
 
 def preview_write(place: ResolvedPath, content: str) -> str:
@@ -120,8 +120,8 @@ def preview_write(place: ResolvedPath, content: str) -> str:
 
 def edit_file(
     place: ResolvedPath, old: str, new: str, everywhere: bool, secrets: Sequence[str]
-) -> str:
-    """Replaces the one occurrence of `old`, or all of them. Returns what was done.
+) -> tuple[str, bytes]:
+    """Replaces the one occurrence of `old`, or all. Returns what was done, and the new content.
 
     Raises `ToolError` if `old` does not occur, occurs more than once, or if the edit would replace
     one of the `secrets` by its mask, which is what a model sees of it.
@@ -129,9 +129,10 @@ def edit_file(
     text, state = _read_text(place)
     _require_no_mask(place, old + new, text, secrets)
     edited, lines = _edited(place, text, old, new, everywhere)
-    replace_file(place, edited.encode(), state)
+    data = edited.encode()
+    replace_file(place, data, state)
     where = ", ".join(f"{line:,}" for line in lines[:20]) + (", …" if len(lines) > 20 else "")
-    return f"Edited {place.shown} at line{'s' if len(lines) > 1 else ''} {where}."
+    return f"Edited {place.shown} at line{'s' if len(lines) > 1 else ''} {where}.", data
 
 
 def preview_edit(
