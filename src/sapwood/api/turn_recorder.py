@@ -314,7 +314,7 @@ class TurnRecorder:
             self._agent.id, reply, name, usage, self._called_at, ended, turn=self._turn
         )
         # Another process that repeats it does not know in which order the words arrived.
-        request = request_text("reply", *asked) if command_id else ""
+        request = request_text("reply", *asked) if command_id is not None else ""
         await self._do(command, Actor("model", name), command_id, request)
         self._called_at, self._arrived = 0, None
 

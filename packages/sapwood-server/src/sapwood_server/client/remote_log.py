@@ -4,7 +4,7 @@ Commands are sent to the server, whose handlers run where files, keys and tools 
 only reads works on the log of the server, as in every other face.
 """
 
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, aclosing, nullcontext
 from functools import wraps
 from inspect import signature
@@ -134,6 +134,7 @@ class RemoteLog:
     search = _asked(Log.search)
 
     commit = _only_there(Log.commit)
+    late_receipt = _only_there(Log.late_receipt)
     save_words = _only_there(Log.save_words)
     words = _only_there(Log.words)
     working_spaces = _only_there(Log.working_spaces)
@@ -297,6 +298,7 @@ class RemoteRunner(AgentRunner):
         anyway: bool = False,
         why: CommandMeta | None = None,
         wanted: str = "",
+        before_storing: Callable[[], Awaitable[None]] | None = None,
     ) -> Done | Refusal:
         """Raises `SapwoodError`: the command /compact is carried out by the server."""
         raise SapwoodError("Summaries are written on the server. Type: /compact")
