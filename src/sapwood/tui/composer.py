@@ -40,9 +40,9 @@ class SentHistory:
         self._draft = ""
 
     def begin(self, sent: list[str]) -> None:
-        """Starts with the messages of another conversation, followed by those sent before."""
+        """Puts the messages of a conversation before those that are known, which stay in order."""
         self._keep_draft()
-        self._sent = [*sent, *(text for text in self._sent if text not in sent)][-_KEPT:]
+        self._sent = [*(text for text in sent if text not in self._sent), *self._sent][-_KEPT:]
         self._place = len(self._sent)
 
     def add(self, text: str) -> None:
